@@ -1,0 +1,73 @@
+//! Decides whether a request may go on.
+
+use machinery::status::{GroupResource, Status};
+
+use crate::attributes::Attributes;
+use crate::user::GROUP_MASTERS;
+
+/// What an [`Authorizer`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may.
+    Allow,
+    /// It may not; the text is appended to the error, empty for none.
+    Deny(String),
+}
+
+/// Says whether a request is allowed.
+pub trait Authorizer: Send + Sync + 'static {
+    /// Whether a request with these attributes is allowed.
+    fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
+}
+
+/// Only the group `system:masters` gets in; everybody may ask for health and version.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct MastersOnly;
+
+/// What everybody may read, known or not.
+const PUBLIC_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+
+impl Authorizer for MastersOnly {
+    fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        if attributes.user.is_in(GROUP_MASTERS) {
+            return Decision::Allow;
+        }
+        let public = attributes.resource.is_none()
+            && attributes.verb == "get"
+            && PUBLIC_PATHS.contains(&attributes.path);
+        if public { Decision::Allow } else { Decision::Deny(String::new()) }
+    }
+}
+
+/// The 403 for a request that was denied for `reason` (which may be empty).
+pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
+    let user = &attributes.user.name;
+    let verb = attributes.verb;
+    let Some(resource) = attributes.resource else {
+        let mut why = format!("User {user:?} cannot {verb} path {:?}", attributes.path);
+        if !reason.is_empty() {
+            why = format!("{why}: {reason}");
+        }
+        return Status::forbidden_path(&why);
+    };
+    let what = if resource.subresource.is_empty() {
+        resource.resource.to_owned()
+    } else {
+        format!("{}/{}", resource.resource, resource.subresource)
+    };
+    let scope = if resource.namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace {:?}", resource.namespace)
+    };
+    let mut why =
+        format!("User {user:?} cannot {verb} resource {what:?} in API group {:?} {scope}", resource.group);
+    if !reason.is_empty() {
+        why = format!("{why}: {reason}");
+    }
+    Status::forbidden(
+        GroupResource { group: resource.group, resource: resource.resource },
+        resource.name,
+        &why,
+    )
+}

@@ -1,0 +1,17 @@
+//! Who asks, and may they.
+//!
+//! A request carries its [`User`] in its extensions: the TLS listener puts it there from the client's
+//! certificate, an in-process client's service from the identity it was made with. Nothing that
+//! arrives over the network can set an extension.
+
+pub mod attributes;
+pub mod authenticate;
+pub mod authorize;
+pub mod certificate;
+pub mod impersonate;
+pub mod user;
+
+pub use attributes::Attributes;
+pub use authenticate::Authenticator;
+pub use authorize::{Authorizer, Decision};
+pub use user::User;

@@ -1,0 +1,53 @@
+//! Who asks.
+
+use std::collections::BTreeMap;
+
+/// Members may do everything.
+pub const GROUP_MASTERS: &str = "system:masters";
+/// Everybody whose identity is known.
+pub const GROUP_AUTHENTICATED: &str = "system:authenticated";
+/// Everybody else.
+pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The user of a request without credentials.
+pub const ANONYMOUS: &str = "system:anonymous";
+/// What the name of a service account's user begins with: `system:serviceaccount:NAMESPACE:NAME`.
+pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+/// An identity, as authentication found it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct User {
+    /// The name, `system:anonymous` for nobody.
+    pub name: String,
+    /// Set for some identities only; empty otherwise.
+    pub uid: String,
+    /// The groups, in the order in which they were found.
+    pub groups: Vec<String>,
+    /// Further attributes; keys are lower case.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl User {
+    /// A user with these groups and `system:authenticated`.
+    pub fn new<G: Into<String>>(name: impl Into<String>, groups: impl IntoIterator<Item = G>) -> Self {
+        let mut groups: Vec<String> = groups.into_iter().map(Into::into).collect();
+        if !groups.iter().any(|group| group == GROUP_AUTHENTICATED) {
+            groups.push(GROUP_AUTHENTICATED.into());
+        }
+        Self { name: name.into(), groups, ..Self::default() }
+    }
+
+    /// A user that may do everything, as the controllers of this process are.
+    pub fn master(name: impl Into<String>) -> Self {
+        Self::new(name, [GROUP_MASTERS])
+    }
+
+    /// Who asks when nobody says who asks.
+    pub fn anonymous() -> Self {
+        Self { name: ANONYMOUS.into(), groups: vec![GROUP_UNAUTHENTICATED.into()], ..Self::default() }
+    }
+
+    /// Whether the user is in this group.
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|one| one == group)
+    }
+}

@@ -1,0 +1,181 @@
+//! `metadata.managedFields`: who owns what, since when.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use super::set::FieldSet;
+use crate::clock::{parse_rfc3339, rfc3339};
+use crate::limits::MAX_UPDATE_MANAGERS;
+
+/// The manager that the oldest updates are merged into.
+const OLD_UPDATES_MANAGER: &str = "ancient-changes";
+
+/// How fields came to be owned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// By server-side apply.
+    Apply,
+    /// By any other write.
+    Update,
+}
+
+impl Operation {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+/// What tells two entries apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ManagerId {
+    /// The field manager.
+    pub manager: String,
+    /// How it writes.
+    pub operation: Operation,
+    /// The version of an update; empty for apply, where a manager has one entry whatever the version.
+    pub api_version: String,
+    /// The subresource, or empty.
+    pub subresource: String,
+}
+
+impl ManagerId {
+    /// As conflicts show it: `"bob" with subresource "status" using v1`.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{:?}", self.manager);
+        if !self.subresource.is_empty() {
+            text.push_str(&format!(" with subresource {:?}", self.subresource));
+        }
+        if self.operation == Operation::Update {
+            text.push_str(&format!(" using {}", self.api_version));
+        }
+        text
+    }
+}
+
+/// What one manager owns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owned {
+    /// The fields.
+    pub set: FieldSet,
+    /// The version in which they are written.
+    pub api_version: String,
+    /// Of the last change; some entries have none.
+    pub time: Option<DateTime<Utc>>,
+}
+
+/// All entries.
+pub type Managers = BTreeMap<ManagerId, Owned>;
+
+/// Reads `managedFields`. The error is a sentence.
+pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
+    let mut managers = Managers::new();
+    let entries = entries.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for (position, entry) in entries.iter().enumerate() {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let operation = match text("operation").as_str() {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return Err("operation must be `Apply` or `Update`".to_owned()),
+        };
+        let api_version = text("apiVersion");
+        if api_version.is_empty() {
+            return Err("apiVersion must not be empty".to_owned());
+        }
+        match text("fieldsType").as_str() {
+            "FieldsV1" => {}
+            "" => return Err(format!("missing fieldsType in managed fields entry {position}")),
+            other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {position}")),
+        }
+        let id = ManagerId {
+            manager: text("manager"),
+            operation,
+            api_version: if operation == Operation::Apply { String::new() } else { api_version.clone() },
+            subresource: text("subresource"),
+        };
+        let set = match entry.get("fieldsV1") {
+            None | Some(Value::Null) => FieldSet::default(),
+            Some(fields) => FieldSet::decode(fields)?,
+        };
+        managers.insert(id, Owned { set, api_version, time: parse_rfc3339(&text("time")) });
+    }
+    Ok(managers)
+}
+
+/// The value of `managedFields`; `None` when nobody owns anything.
+pub fn encode(managers: &Managers) -> Option<Value> {
+    if managers.is_empty() {
+        return None;
+    }
+    let mut entries: Vec<(&ManagerId, &Owned)> = managers.iter().collect();
+    entries.sort_by_key(|(id, owned)| {
+        let seconds = owned.time.map_or(0, |time| time.timestamp());
+        (id.operation, seconds, &id.manager, &owned.api_version, &id.subresource)
+    });
+    Some(entries.into_iter().map(|(id, owned)| encode_entry(id, owned)).collect())
+}
+
+fn encode_entry(id: &ManagerId, owned: &Owned) -> Value {
+    let mut entry = Map::new();
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            entry.insert(name.to_owned(), value.into());
+        }
+    };
+    put("apiVersion", &owned.api_version);
+    put("fieldsType", "FieldsV1");
+    put("manager", &id.manager);
+    put("operation", id.operation.text());
+    put("subresource", &id.subresource);
+    put("time", &owned.time.map(rfc3339).unwrap_or_default());
+    entry.insert("fieldsV1".to_owned(), owned.set.encode());
+    Value::Object(entry)
+}
+
+/// Merges the oldest updates, version by version, when there are too many of them.
+pub fn cap_updates(managers: &mut Managers) {
+    let mut updates: Vec<(i64, ManagerId)> = managers
+        .iter()
+        .filter(|(id, _)| id.operation == Operation::Update)
+        .map(|(id, owned)| (owned.time.map_or(0, |time| time.timestamp()), id.clone()))
+        .collect();
+    let mut count = updates.len();
+    if count <= MAX_UPDATE_MANAGERS {
+        return;
+    }
+    updates.sort();
+    let mut first_of_version: BTreeMap<String, ManagerId> = BTreeMap::new();
+    for (_, id) in updates {
+        if count <= MAX_UPDATE_MANAGERS {
+            return;
+        }
+        let Some(first) = first_of_version.get(&id.api_version).cloned() else {
+            first_of_version.insert(id.api_version.clone(), id);
+            continue;
+        };
+        let bucket = ManagerId {
+            manager: OLD_UPDATES_MANAGER.to_owned(),
+            operation: Operation::Update,
+            api_version: id.api_version.clone(),
+            subresource: String::new(),
+        };
+        if id == bucket {
+            continue;
+        }
+        if !managers.contains_key(&bucket)
+            && let Some(owned) = managers.remove(&first)
+        {
+            managers.insert(bucket.clone(), owned);
+        }
+        if let (Some(owned), Some(merged)) = (managers.remove(&id), managers.get_mut(&bucket)) {
+            merged.set.extend(&owned.set);
+            // The more recent of the two.
+            merged.time = owned.time;
+            count -= 1;
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Server-side apply and the bookkeeping of `metadata.managedFields`.
+//!
+//! Semantics follow `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
+
+mod compare;
+mod fields;
+mod items;
+mod last_applied;
+mod managed;
+mod merge;
+mod path;
+mod reconcile;
+pub mod scale;
+mod set;
+pub(crate) mod types;
+mod updater;
+mod validate;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use crate::meta;
+use crate::schema::Schema;
+use crate::status::Status;
+
+use self::managed::{ManagerId, Managers, Operation, Owned};
+use self::set::FieldSet;
+use self::types::Type;
+use self::updater::{Conflicts, Failure, Updater};
+
+/// The manager of what was there before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Metadata that nobody owns.
+const UNOWNED: &[&[&str]] = &[
+    &["apiVersion"],
+    &["kind"],
+    &["metadata"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+    &["metadata", "clusterName"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "resourceVersion"],
+];
+
+/// The versions of a resource, as far as ownership needs them: each manager's fields are written in the
+/// version that the manager used.
+pub trait Versions {
+    /// The schema of `api_version` (`group/version`); `None` when that version does not exist any more.
+    fn schema(&self, api_version: &str) -> Option<&Schema>;
+
+    /// `object` in `api_version`, whether or not that version declares all of its fields; `None` when the version does not
+    /// exist any more.
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
+
+    /// For a kind that is a Go type on a real server: an object of it with nothing set, as it would be defaulted. What
+    /// of this is a zero value (`{}`, `""`, null) is there before anybody writes, so nobody owns it.
+    fn empty_object(&self, _api_version: &str) -> Option<Value> {
+        None
+    }
+}
+
+/// A resource with one schema for every version (conversion only changes `apiVersion`).
+pub struct OneSchema<'a>(pub &'a Schema);
+
+impl Versions for OneSchema<'_> {
+    fn schema(&self, _api_version: &str) -> Option<&Schema> {
+        Some(self.0)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let mut object = object.clone();
+        if let Value::Object(map) = &mut object {
+            map.insert("apiVersion".to_owned(), api_version.into());
+        }
+        Some(object)
+    }
+}
+
+/// Fields that a request cannot own, because the strategy of its path resets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset<'a> {
+    /// Everything can be owned.
+    Nothing,
+    /// These paths (`["status"]`) cannot.
+    Fields(&'a [&'a [&'a str]]),
+    /// Only these paths can.
+    AllBut(&'a [&'a [&'a str]]),
+}
+
+impl Reset<'_> {
+    fn filter(self, set: FieldSet) -> FieldSet {
+        let paths = |paths: &[&[&str]]| {
+            let mut set = FieldSet::default();
+            paths.iter().for_each(|path| set.insert_fields(path));
+            set
+        };
+        match self {
+            Self::Nothing => set,
+            Self::Fields(reset) => set.recursive_difference(&paths(reset)),
+            Self::AllBut(kept) => set.only_under(&paths(kept)),
+        }
+    }
+}
+
+/// Who writes, what and when.
+pub struct Writer<'a> {
+    /// The field manager.
+    pub manager: &'a str,
+    /// `group/version` of the request.
+    pub api_version: &'a str,
+    /// `status`, `scale`, or empty for the main path.
+    pub subresource: &'a str,
+    /// What the strategy of the path resets.
+    pub reset: Reset<'a>,
+    /// The time of the write.
+    pub now: DateTime<Utc>,
+    /// The schemas and conversions of the resource.
+    pub versions: &'a dyn Versions,
+}
+
+impl<'a> Writer<'a> {
+    fn id(&self, manager: &str, operation: Operation) -> ManagerId {
+        let api_version = if operation == Operation::Apply { "" } else { self.api_version };
+        ManagerId {
+            manager: manager.to_owned(),
+            operation,
+            api_version: api_version.to_owned(),
+            subresource: self.subresource.to_owned(),
+        }
+    }
+
+    fn updater(&self) -> Updater<'a> {
+        Updater { api_version: self.api_version, reset: self.reset, versions: self.versions }
+    }
+
+    fn root(&self) -> Type<'a> {
+        self.versions.schema(self.api_version).map_or(Type::Deduced, Type::root)
+    }
+
+    /// An object of the same kind with nothing set.
+    fn empty_object(&self, like: &Value) -> Value {
+        let mut object = match self.versions.empty_object(self.api_version) {
+            Some(Value::Object(object)) => zero_values(object),
+            _ => Map::new(),
+        };
+        for name in ["apiVersion", "kind"] {
+            if let Some(value) = like.get(name) {
+                object.insert(name.to_owned(), value.clone());
+            }
+        }
+        Value::Object(object)
+    }
+
+    /// Adds what an update changed to what `manager` owns.
+    fn record(&self, live: &Value, new: &Value, managers: &mut Managers, manager: &str) {
+        let root = self.root();
+        // Where an object cannot be walked by its type (it was stored in a version with other types), rather nobody owns
+        // anything than somebody what is not theirs.
+        if types_fail(live, root) || types_fail(new, root) {
+            managers.clear();
+            return;
+        }
+        let Ok(set) = self.updater().update(live, new, managers) else {
+            managers.clear();
+            return;
+        };
+        let set = set.difference(&unowned());
+        if set.is_empty() {
+            return;
+        }
+        let owned = managers.entry(self.id(manager, Operation::Update)).or_insert_with(|| Owned {
+            set: FieldSet::default(),
+            api_version: self.api_version.to_owned(),
+            time: None,
+        });
+        owned.set.extend(&set);
+        owned.time = Some(self.now);
+    }
+}
+
+fn types_fail(object: &Value, root: Type<'_>) -> bool {
+    validate::validate(object, root, true).is_err()
+}
+
+fn unowned() -> FieldSet {
+    let mut set = FieldSet::default();
+    UNOWNED.iter().for_each(|path| set.insert_fields(path));
+    set
+}
+
+/// Applies `config` to `live` (an object with only `apiVersion` and `kind` when it is to be created), both in
+/// the writer's version.
+///
+/// Errors: 409 with one cause a field that others own with another value, unless `force`; 400 and 500 as
+/// kube-apiserver has them for what is wrong with `config`.
+pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> Result<Value, Status> {
+    if meta::api_version(config) != writer.api_version {
+        return Err(Status::bad_request(format!(
+            "Incorrect version specified in apply patch. Specified patch version: {}, expected: {}",
+            meta::api_version(config),
+            writer.api_version
+        )));
+    }
+    if meta::at(config, &["metadata", "managedFields"]).is_some_and(|fields| !fields.is_null()) {
+        return Err(Status::bad_request("metadata.managedFields must be nil"));
+    }
+    let mut managers = managed::decode(meta::at(live, &["metadata", "managedFields"]))
+        .map_err(|error| Status::generic(format!("failed to decode managed fields: {error}")))?;
+    let live = without_managed_fields(live.clone());
+    if managers.is_empty() {
+        let empty = writer.empty_object(&live);
+        writer.record(&empty, &live, &mut managers, BEFORE_FIRST_APPLY);
+    }
+    let new = match try_apply(&live, config, &managers, force, writer) {
+        Err(Failure::Conflicts(conflicts)) if writer.manager == last_applied::KUBECTL => {
+            take_over(&live, config, &managers, conflicts, writer)
+        }
+        result => result,
+    };
+    let (new, managers) = new.map_err(status_of)?;
+    let mut new = new.unwrap_or(live);
+    if writer.manager == last_applied::KUBECTL {
+        last_applied::refresh(&mut new, config);
+    }
+    Ok(with_managed_fields(new, &managers))
+}
+
+/// A second try for `kubectl`, when all conflicts are with its own client-side apply.
+fn take_over(
+    live: &Value,
+    config: &Value,
+    managers: &Managers,
+    conflicts: Conflicts,
+    writer: &Writer<'_>,
+) -> Result<(Option<Value>, Managers), Failure> {
+    match last_applied::remaining_conflicts(&conflicts, live, writer.api_version, writer.root()) {
+        Some(remaining) if remaining.is_empty() => try_apply(live, config, managers, true, writer),
+        Some(remaining) => Err(Failure::Conflicts(remaining)),
+        None => Err(Failure::Conflicts(conflicts)),
+    }
+}
+
+fn try_apply(
+    live: &Value,
+    config: &Value,
+    managers: &Managers,
+    force: bool,
+    writer: &Writer<'_>,
+) -> Result<(Option<Value>, Managers), Failure> {
+    let root = writer.root();
+    let about = |what: &str, object: &Value, error: String| {
+        let (group, version) = meta::group_version(meta::api_version(object));
+        format!(
+            "failed to create typed {what} object ({}/{}; {group}/{version}, Kind={}): {error}",
+            meta::namespace(object),
+            meta::name(object),
+            meta::kind(object)
+        )
+    };
+    validate::validate(config, root, false).map_err(|error| about("patch", config, error))?;
+    validate::validate(live, root, true).map_err(|error| about("live", live, error))?;
+    let mut managers = managers.clone();
+    let id = writer.id(writer.manager, Operation::Apply);
+    let new = writer.updater().apply(live, config, &mut managers, &id, force)?;
+    if let Some(owned) = managers.get_mut(&id) {
+        owned.set = owned.set.difference(&unowned());
+        if new.is_some() {
+            owned.time = Some(writer.now);
+        }
+        if owned.set.is_empty() {
+            managers.remove(&id);
+        }
+    }
+    Ok((new, managers))
+}
+
+fn status_of(failure: Failure) -> Status {
+    match failure {
+        Failure::Conflicts(conflicts) => {
+            let (message, causes) = updater::conflict_message(&conflicts);
+            Status::apply_conflict(message, &causes)
+        }
+        Failure::Other(message) => Status::generic(message),
+    }
+}
+
+/// Maintains `managedFields` for any write but apply: `live` is the stored object (`None`: it is created), `new`
+/// what will be stored, after defaulting and before the strategy resets fields.
+pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
+    let live_fields = live.and_then(|live| meta::at(live, &["metadata", "managedFields"]));
+    let new_fields = meta::at(&new, &["metadata", "managedFields"]).filter(|fields| !fields.is_null());
+    let of_live = || managed::decode(live_fields).unwrap_or_default();
+    let mut managers = match new_fields {
+        _ if !writer.subresource.is_empty() => of_live(),
+        Some(fields) if is_reset(fields) => Managers::new(),
+        // A client that does not know managedFields must not delete them by leaving them out.
+        fields => managed::decode(fields).ok().filter(|fields| !fields.is_empty()).unwrap_or_else(of_live),
+    };
+    new = without_managed_fields(new);
+    // Once an object has no managers, nothing is tracked until somebody applies.
+    if managers.is_empty() && live.is_some_and(|live| !meta::uid(live).is_empty()) {
+        return new;
+    }
+    let live = live.map_or_else(|| writer.empty_object(&new), |live| without_managed_fields(live.clone()));
+    writer.record(&live, &new, &mut managers, writer.manager);
+    managed::cap_updates(&mut managers);
+    with_managed_fields(new, &managers)
+}
+
+/// `[]` and `[{}]` drop all entries.
+fn is_reset(fields: &Value) -> bool {
+    match fields.as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([only]) => {
+            only.as_object().is_some_and(|entry| entry.values().all(|value| value.is_null() || value == ""))
+        }
+        _ => false,
+    }
+}
+
+/// When `new` differs from `old` in nothing but the times of `managedFields`, gives it back the old times, so that
+/// the write is recognised as one that changes nothing.
+pub fn keep_times(old: &Value, new: &mut Value) {
+    let path = &["metadata", "managedFields"][..];
+    let (Some(old_fields), Some(new_fields)) = (meta::at(old, path), meta::at(new, path)) else { return };
+    let timeless = |fields: &Value| -> Vec<Map<String, Value>> {
+        let entries = fields.as_array().into_iter().flatten().filter_map(Value::as_object);
+        entries.map(|entry| entry.clone().into_iter().filter(|(name, _)| name != "time").collect()).collect()
+    };
+    if old_fields == new_fields || timeless(old_fields) != timeless(new_fields) {
+        return;
+    }
+    let mut candidate = new.clone();
+    if let Some(metadata) = meta::metadata_mut(&mut candidate) {
+        metadata.insert("managedFields".to_owned(), old_fields.clone());
+    }
+    if candidate == *old {
+        *new = candidate;
+    }
+}
+
+/// What of `object` is a zero value, or a struct of such.
+fn zero_values(object: Map<String, Value>) -> Map<String, Value> {
+    let zero = |(name, value)| match value {
+        Value::Object(fields) => Some((name, Value::Object(zero_values(fields)))),
+        Value::Null => Some((name, Value::Null)),
+        Value::String(text) if text.is_empty() => Some((name, text.into())),
+        _ => None,
+    };
+    object.into_iter().filter_map(zero).collect()
+}
+
+fn without_managed_fields(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
+}
+
+fn with_managed_fields(mut object: Value, managers: &Managers) -> Value {
+    if let (Some(fields), Some(metadata)) = (managed::encode(managers), meta::metadata_mut(&mut object)) {
+        metadata.insert("managedFields".to_owned(), fields);
+    }
+    object
+}

@@ -1,0 +1,236 @@
+//! The rules of ownership: who loses, gains and keeps which fields by a write.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::compare::Comparison;
+use super::fields::{field_set, remove};
+use super::managed::{ManagerId, Managers, Owned};
+use super::merge::merge;
+use super::path::{self, PathElement};
+use super::reconcile::reconcile;
+use super::set::FieldSet;
+use super::types::Type;
+use super::validate::validate;
+use super::{Reset, Versions};
+
+/// Fields that others own with another value.
+pub type Conflicts = BTreeMap<ManagerId, FieldSet>;
+
+/// Why an apply does not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// Others own fields with other values.
+    Conflicts(Conflicts),
+    /// Anything else: a sentence.
+    Other(String),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Other(message)
+    }
+}
+
+/// A write of one version.
+pub struct Updater<'a> {
+    /// The version of the request, in which objects are given.
+    pub api_version: &'a str,
+    /// What it cannot own.
+    pub reset: Reset<'a>,
+    /// Schemas and conversions.
+    pub versions: &'a dyn Versions,
+}
+
+impl<'a> Updater<'a> {
+    /// The type of objects of `api_version`, when that version exists.
+    pub fn root(&self, api_version: &str) -> Option<Type<'a>> {
+        self.versions.schema(api_version).map(Type::root)
+    }
+
+    /// Brings every set in line with today's schemas: what was granular may be one unit now.
+    fn reconcile(&self, managers: &mut Managers) {
+        for owned in managers.values_mut() {
+            let Some(root) = self.root(&owned.api_version) else { continue };
+            if let Some(set) = reconcile(&owned.set, root) {
+                owned.set = set;
+            }
+        }
+    }
+
+    /// Takes what changed from `old` to `new` from everybody but `writer`.
+    fn take(
+        &self,
+        old: &Value,
+        new: &Value,
+        managers: &mut Managers,
+        writer: Option<&ManagerId>,
+        force: bool,
+    ) -> Result<Comparison, Failure> {
+        let failed = |error: String| format!("failed to compare objects: {error}");
+        let root = self.root(self.api_version).unwrap_or(Type::Deduced);
+        let compared = Comparison::of(old, new, root).map_err(failed)?.without(self.reset);
+        let mut others: BTreeMap<String, Comparison> = BTreeMap::new();
+        let mut conflicts = Conflicts::new();
+        // Versions that do not exist any more own nothing.
+        managers.retain(|id, owned| writer == Some(id) || self.root(&owned.api_version).is_some());
+        for (id, owned) in managers.iter().filter(|(id, _)| writer != Some(*id)) {
+            let version = owned.api_version.as_str();
+            if version != self.api_version && !others.contains_key(version) {
+                let Some(root) = self.root(version) else { continue };
+                let (Some(old), Some(new)) =
+                    (self.converted(old, version, root, "old")?, self.converted(new, version, root, "new")?)
+                else {
+                    continue;
+                };
+                others.insert(version.to_owned(), Comparison::of(&old, &new, root).map_err(failed)?);
+            }
+            let comparison = others.get(version).unwrap_or(&compared);
+            let mut lost = owned.set.intersection(&comparison.modified);
+            lost.extend(&owned.set.intersection(&comparison.added));
+            if !lost.is_empty() {
+                conflicts.insert(id.clone(), lost);
+            }
+        }
+        if !force && !conflicts.is_empty() {
+            return Err(Failure::Conflicts(conflicts));
+        }
+        for (id, owned) in managers.iter_mut().filter(|(id, _)| writer != Some(*id)) {
+            if let Some(lost) = conflicts.get(id) {
+                owned.set = owned.set.difference(lost);
+            }
+            let comparison = others.get(&owned.api_version).unwrap_or(&compared);
+            owned.set = owned.set.difference(&comparison.removed);
+        }
+        managers.retain(|_, owned| !owned.set.is_empty());
+        Ok(compared)
+    }
+
+    /// `object` in another version, if it exists. Error: the object has what that version does not declare.
+    fn converted(
+        &self,
+        object: &Value,
+        version: &str,
+        root: Type<'_>,
+        which: &str,
+    ) -> Result<Option<Value>, Failure> {
+        let Some(converted) = self.versions.convert(object, version) else { return Ok(None) };
+        validate(&converted, root, true)
+            .map_err(|error| format!("failed to convert {which} object: {error}"))?;
+        Ok(Some(converted))
+    }
+
+    /// A write of the whole object by any means but apply. Returns what the writer owns by it.
+    pub fn update(&self, live: &Value, new: &Value, managers: &mut Managers) -> Result<FieldSet, Failure> {
+        self.reconcile(managers);
+        let comparison = self.take(live, new, managers, None, true)?;
+        let mut set = comparison.changed();
+        set = self.reset.filter(set);
+        Ok(set)
+    }
+
+    /// Applies `config` to `live`. Returns the new object, or `None` when it is the same.
+    pub fn apply(
+        &self,
+        live: &Value,
+        config: &Value,
+        managers: &mut Managers,
+        applier: &ManagerId,
+        force: bool,
+    ) -> Result<Option<Value>, Failure> {
+        self.reconcile(managers);
+        let root = self.root(self.api_version).unwrap_or(Type::Deduced);
+        let merged = merge(live, config, root).map_err(|error| format!("failed to merge config: {error}"))?;
+        let last = managers.get(applier).cloned();
+        let set = self.reset.filter(field_set(config, root));
+        let time = last.as_ref().and_then(|last| last.time);
+        let owned = Owned { set: set.clone(), api_version: self.api_version.to_owned(), time };
+        managers.insert(applier.clone(), owned);
+        let new = match last.filter(|last| self.leaves_out(last, &set)) {
+            Some(last) => self.prune(merged, managers, &last),
+            None => merged,
+        };
+        self.take(live, &new, managers, Some(applier), force)?;
+        Ok((*live != new).then_some(new))
+    }
+
+    /// Whether something that was applied last time is not in `set` (in another version, it may be).
+    fn leaves_out(&self, last: &Owned, set: &FieldSet) -> bool {
+        last.api_version != self.api_version || !last.set.difference(set).is_empty()
+    }
+
+    /// Removes what the applier applied last time, not this time, and nobody else claims.
+    fn prune(&self, merged: Value, managers: &Managers, last: &Owned) -> Value {
+        let version = last.api_version.as_str();
+        let (Some(root), Some(converted)) = (self.root(version), self.to(&merged, version)) else {
+            return merged;
+        };
+        let last_set = last.set.with_named_fields(Some(root));
+        let pruned = remove(&converted, &last_set, root);
+        let pruned = self.add_back_owned(&converted, pruned, version, managers);
+        let pruned = add_back_dangling(&converted, &pruned, &last_set, root);
+        self.to(&pruned, self.api_version).unwrap_or(merged)
+    }
+
+    fn to(&self, object: &Value, version: &str) -> Option<Value> {
+        if object.get("apiVersion").and_then(Value::as_str) == Some(version) {
+            return Some(object.clone());
+        }
+        self.versions.convert(object, version)
+    }
+
+    /// Adds back what anybody owns, the applier's new configuration included. The result is in `version`.
+    fn add_back_owned(&self, merged: &Value, pruned: Value, version: &str, managers: &Managers) -> Value {
+        let mut owned_at: BTreeMap<&str, FieldSet> = BTreeMap::new();
+        for owned in managers.values() {
+            owned_at.entry(&owned.api_version).or_default().extend(&owned.set);
+        }
+        // First at the version itself: conversion may need what is owned there.
+        let first = owned_at.remove_entry(version);
+        let mut pruned = pruned;
+        for (at, owned) in first.into_iter().chain(owned_at) {
+            let (Some(root), Some(merged_at), Some(pruned_at)) =
+                (self.root(at), self.to(merged, at), self.to(&pruned, at))
+            else {
+                continue;
+            };
+            let all = field_set(&merged_at, root).with_named_fields(Some(root));
+            let kept = field_set(&pruned_at, root).with_named_fields(Some(root));
+            let gone = all.difference(&kept).difference(&owned.with_named_fields(Some(root)));
+            let result = remove(&merged_at, &gone, root);
+            if let Some(result) = self.to(&result, version) {
+                pruned = result;
+            }
+        }
+        pruned
+    }
+}
+
+/// Adds back what was removed although the applier did not own it: what is below a removed field but somebody else's, or
+/// nobody's.
+fn add_back_dangling(merged: &Value, pruned: &Value, last: &FieldSet, root: Type<'_>) -> Value {
+    let kept = field_set(pruned, root).with_named_fields(Some(root));
+    let all = field_set(merged, root).with_named_fields(Some(root));
+    remove(merged, &all.difference(&kept).intersection(last), root)
+}
+
+/// What applying would be told.
+pub fn conflict_message(conflicts: &Conflicts) -> (String, Vec<(String, String)>) {
+    let mut causes = Vec::new();
+    let mut lines = Vec::new();
+    for (id, set) in conflicts {
+        let manager = id.describe();
+        lines.push(format!("conflicts with {manager}:"));
+        set.for_each(&mut |path: &[PathElement]| {
+            let path = path::display(path);
+            lines.push(format!("- {path}"));
+            causes.push((format!("conflict with {manager}"), path));
+        });
+    }
+    let message = match causes.as_slice() {
+        [(what, path)] => format!("Apply failed with 1 conflict: {what}: {path}"),
+        _ => format!("Apply failed with {} conflicts: {}", causes.len(), lines.join("\n")),
+    };
+    (message, causes)
+}

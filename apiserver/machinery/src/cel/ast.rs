@@ -1,0 +1,139 @@
+//! The syntax tree of a rule.
+
+use std::sync::Arc;
+
+/// A node, with the place in the source that errors name (in characters).
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// Offset of the token that stands for the node: an operator, a parenthesis, the first letter.
+    pub at: usize,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    /// `null`
+    Null,
+    /// `true`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1u`
+    Uint(u64),
+    /// `1.5`
+    Double(f64),
+    /// `'x'`
+    Text(Arc<str>),
+    /// `b'x'`
+    Bytes(Arc<[u8]>),
+    /// A variable, a type, or the first part of a namespaced function.
+    Ident(Arc<str>),
+    /// `target.field`, `target.?field`, and `has(target.field)`.
+    Select(Box<Select>),
+    /// `function(args)`, `target.function(args)`, and every operator under its internal name.
+    Call(Box<Call>),
+    /// `[a, ?b]`
+    List(Vec<(bool, Expr)>),
+    /// `{a: b, ?c: d}`
+    Map(Vec<(bool, Expr, Expr)>),
+    /// A macro that binds variables.
+    Macro(Box<Macro>),
+}
+
+/// Selection of a field.
+#[derive(Debug, Clone)]
+pub struct Select {
+    /// Of what.
+    pub target: Expr,
+    /// The field as written.
+    pub field: Arc<str>,
+    /// The property it names: `x__dash__y` is `x-y`.
+    pub property: Arc<str>,
+    /// `has(...)`
+    pub test: bool,
+    /// `.?`
+    pub optional: bool,
+}
+
+/// A call of a function or an operator.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The receiver of a member call.
+    pub target: Option<Expr>,
+    /// `matches`, `_+_`, `_[_]`
+    pub function: Arc<str>,
+    /// Arguments.
+    pub args: Vec<Expr>,
+    /// A pattern that is a literal, compiled.
+    pub pattern: Option<regex::Regex>,
+}
+
+/// The macros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MacroKind {
+    /// `all`
+    All,
+    /// `exists`
+    Exists,
+    /// `exists_one`, `existsOne`
+    ExistsOne,
+    /// `filter`
+    Filter,
+    /// `map`, `transformList`
+    Map,
+    /// `transformMap`
+    TransformMap,
+    /// `transformMapEntry`
+    TransformMapEntry,
+    /// `optMap`
+    OptMap,
+    /// `optFlatMap`
+    OptFlatMap,
+    /// `sortBy`
+    SortBy,
+}
+
+/// A macro: `target.all(first, second, body)`.
+#[derive(Debug, Clone)]
+pub struct Macro {
+    /// Which.
+    pub kind: MacroKind,
+    /// What it ranges over.
+    pub target: Expr,
+    /// The variable, or the index or key when there are two.
+    pub first: Arc<str>,
+    /// The second variable.
+    pub second: Option<Arc<str>>,
+    /// The filter of `map` and the transformations.
+    pub filter: Option<Expr>,
+    /// The predicate or transformation.
+    pub body: Expr,
+}
+
+impl Expr {
+    /// Whether the variable occurs free in the expression.
+    pub fn uses(&self, name: &str) -> bool {
+        match &self.kind {
+            ExprKind::Ident(ident) => &**ident == name,
+            ExprKind::Select(select) => select.target.uses(name),
+            ExprKind::Call(call) => {
+                call.target.as_ref().is_some_and(|target| target.uses(name))
+                    || call.args.iter().any(|arg| arg.uses(name))
+            }
+            ExprKind::List(items) => items.iter().any(|(_, item)| item.uses(name)),
+            ExprKind::Map(entries) => {
+                entries.iter().any(|(_, key, value)| key.uses(name) || value.uses(name))
+            }
+            ExprKind::Macro(call) => {
+                let bound = &*call.first == name || call.second.as_deref() == Some(name);
+                call.target.uses(name)
+                    || (!bound
+                        && (call.body.uses(name)
+                            || call.filter.as_ref().is_some_and(|filter| filter.uses(name))))
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! Type checking of rules against the schema, and compilation.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
+use super::parse::{parse, unescape};
+use super::token::Problem;
+use super::types::{Bindings, Type, escape, overloads, simple};
+use crate::schema::{Kind, Rule, Schema, formats};
+
+/// A rule ready for evaluation.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    pub(super) expr: Expr,
+    pub(super) message: Option<Expr>,
+    pub(super) field_path: Option<String>,
+    pub(super) uses_old_self: bool,
+}
+
+/// What is wrong with a rule when its CustomResourceDefinition is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RuleProblem {
+    /// In `rule`.
+    Rule(String),
+    /// In `messageExpression`.
+    MessageExpression(String),
+    /// `fieldPath` names no field.
+    FieldPath,
+    /// `optionalOldSelf` without `oldSelf`.
+    OptionalOldSelf,
+}
+
+/// Parses a rule; types are not checked, for that was done when it was written ([`problems`]).
+///
+/// # Errors
+/// The syntax error.
+pub fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> {
+    let parsed = |source: &str| {
+        let mut expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+        compile_patterns(&mut expr);
+        Ok::<Expr, String>(expr)
+    };
+    let expr = parsed(&rule.rule)?;
+    Ok(Compiled {
+        uses_old_self: expr.uses("oldSelf"),
+        expr,
+        message: rule.message_expression.as_deref().and_then(|source| parsed(source).ok()),
+        field_path: rule.field_path.as_deref().and_then(|path| field_path(schema, path)),
+    })
+}
+
+/// Compiles patterns that are literals, so that they are compiled once.
+fn compile_patterns(expr: &mut Expr) {
+    match &mut expr.kind {
+        ExprKind::Select(select) => compile_patterns(&mut select.target),
+        ExprKind::Call(call) => {
+            call.target.iter_mut().for_each(compile_patterns);
+            call.args.iter_mut().for_each(compile_patterns);
+            let at = usize::from(call.target.is_none());
+            if matches!(&*call.function, "matches" | "find" | "findAll")
+                && let Some(ExprKind::Text(text)) = call.args.get(at).map(|arg| &arg.kind)
+            {
+                call.pattern = formats::compile(text).ok();
+            }
+        }
+        ExprKind::List(items) => items.iter_mut().for_each(|(_, item)| compile_patterns(item)),
+        ExprKind::Map(entries) => entries.iter_mut().for_each(|(_, key, value)| {
+            compile_patterns(key);
+            compile_patterns(value);
+        }),
+        ExprKind::Macro(call) => {
+            compile_patterns(&mut call.target);
+            call.filter.iter_mut().for_each(compile_patterns);
+            compile_patterns(&mut call.body);
+        }
+        _ => {}
+    }
+}
+
+/// The field that a `fieldPath` like `.a.b` or `.a['b']` names, as errors write it; `None` when there is
+/// no such field below the schema.
+pub fn field_path(schema: &Schema, path: &str) -> Option<String> {
+    let mut schema = schema;
+    let mut rest = path;
+    let mut out = String::new();
+    while !rest.is_empty() {
+        let (name, key) = match rest.strip_prefix("['") {
+            Some(after) => {
+                let end = after.find("']")?;
+                rest = &after[end + 2..];
+                (after[..end].replace("\\'", "'"), true)
+            }
+            None => {
+                let after = rest.strip_prefix('.')?;
+                let end = after.find(['.', '[']).unwrap_or(after.len());
+                rest = &after[end..];
+                (after[..end].to_owned(), false)
+            }
+        };
+        if name.is_empty() || schema.kind == Some(Kind::Array) {
+            return None;
+        }
+        let property = unescape(&Arc::from(name.as_str()));
+        match (
+            schema.properties.get(&name).or_else(|| schema.properties.get(&*property)),
+            &schema.additional_properties,
+        ) {
+            (Some(child), _) => {
+                schema = child;
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(&name);
+            }
+            (None, Some(child)) if key => {
+                schema = child;
+                out.push_str(&format!("[{name}]"));
+            }
+            _ => return None,
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Errors as cel-go displays them, each with its line and a caret.
+fn display(source: &str, problems: &[Problem]) -> String {
+    let mut problems = problems.to_vec();
+    problems.sort_by_key(|problem| problem.at);
+    let shown: Vec<String> = problems
+        .iter()
+        .map(|problem| {
+            let before: String = source.chars().take(problem.at).collect();
+            let line = before.matches('\n').count();
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+            let text = source.lines().nth(line).unwrap_or_default();
+            let dots = ".".repeat(column);
+            format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}^", line + 1, column + 1, problem.message)
+        })
+        .collect();
+    shown.join("\n")
+}
+
+/// Everything that is wrong with a rule on this schema node; `root` for rules on the whole object.
+pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> Vec<RuleProblem> {
+    let mut problems = Vec::new();
+    let mut checker = Checker {
+        own: Type::of(schema, root).unwrap_or(Type::Dyn),
+        optional: rule.optional_old_self,
+        problems: Vec::new(),
+    };
+    match checker.run(&rule.rule) {
+        Err(text) => problems.push(RuleProblem::Rule(format!("compilation failed: {text}"))),
+        Ok((_, found)) if found != simple("bool") && found != Type::Dyn => {
+            problems.push(RuleProblem::Rule("cel expression must evaluate to a bool".into()));
+        }
+        Ok((expr, _)) => {
+            if rule.optional_old_self && !expr.uses("oldSelf") {
+                problems.push(RuleProblem::OptionalOldSelf);
+            }
+        }
+    }
+    if let Some(source) = &rule.message_expression {
+        match checker.run(source) {
+            Err(text) => {
+                problems.push(RuleProblem::MessageExpression(format!(
+                    "messageExpression compilation failed: {text}"
+                )));
+            }
+            Ok((_, found)) if found != simple("string") && found != Type::Dyn => {
+                let text = "messageExpression must evaluate to a string".to_owned();
+                problems.push(RuleProblem::MessageExpression(text));
+            }
+            Ok(_) => {}
+        }
+    }
+    if rule.field_path.as_deref().is_some_and(|path| field_path(schema, path).is_none()) {
+        problems.push(RuleProblem::FieldPath);
+    }
+    problems
+}
+
+/// Whether the rule's source uses `oldSelf`; false when it does not parse.
+pub fn uses_old_self(rule: &str) -> bool {
+    parse(rule).is_ok_and(|expr| expr.uses("oldSelf"))
+}
+
+struct Checker<'s> {
+    own: Type<'s>,
+    optional: bool,
+    problems: Vec<Problem>,
+}
+
+/// Variables that macros bind, innermost last.
+type Locals<'s> = Vec<(Arc<str>, Type<'s>)>;
+
+impl<'s> Checker<'s> {
+    fn run(&mut self, source: &str) -> Result<(Expr, Type<'s>), String> {
+        let expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+        self.problems.clear();
+        let found = self.check(&expr, &mut Vec::new());
+        if self.problems.is_empty() { Ok((expr, found)) } else { Err(display(source, &self.problems)) }
+    }
+
+    fn fail(&mut self, at: usize, message: String) -> Type<'s> {
+        self.problems.push(Problem { at, message });
+        Type::Error
+    }
+
+    fn variable(&self, name: &str, locals: &Locals<'s>) -> Option<Type<'s>> {
+        if let Some((_, found)) = locals.iter().rev().find(|(local, _)| &**local == name) {
+            return Some(found.clone());
+        }
+        match name {
+            "self" => Some(self.own.clone()),
+            "oldSelf" if self.optional => Some(Type::Optional(Rc::new(self.own.clone()))),
+            "oldSelf" => Some(self.own.clone()),
+            _ => None,
+        }
+    }
+
+    fn check(&mut self, expr: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
+        match &expr.kind {
+            ExprKind::Null => simple("null_type"),
+            ExprKind::Bool(_) => simple("bool"),
+            ExprKind::Int(_) => simple("int"),
+            ExprKind::Uint(_) => simple("uint"),
+            ExprKind::Double(_) => simple("double"),
+            ExprKind::Text(_) => simple("string"),
+            ExprKind::Bytes(_) => simple("bytes"),
+            ExprKind::Ident(name) => self.ident(expr.at, name, locals),
+            ExprKind::Select(select) => self.select(expr.at, select, locals),
+            ExprKind::Call(call) => self.call(expr.at, call, locals),
+            ExprKind::List(items) => {
+                let found: Vec<Type<'s>> = items
+                    .iter()
+                    .map(|(optional, item)| match (optional, self.check(item, locals)) {
+                        (true, Type::Optional(inner)) => (*inner).clone(),
+                        (_, found) => found,
+                    })
+                    .collect();
+                Type::List(Rc::new(join(found)))
+            }
+            ExprKind::Map(entries) => {
+                let (mut keys, mut values) = (Vec::new(), Vec::new());
+                for (optional, key, value) in entries {
+                    keys.push(self.check(key, locals));
+                    values.push(match (optional, self.check(value, locals)) {
+                        (true, Type::Optional(inner)) => (*inner).clone(),
+                        (_, found) => found,
+                    });
+                }
+                Type::Map(Rc::new(join(keys)), Rc::new(join(values)))
+            }
+            ExprKind::Macro(call) => self.expand(call, locals),
+        }
+    }
+
+    fn ident(&mut self, at: usize, name: &str, locals: &Locals<'s>) -> Type<'s> {
+        if let Some(found) = self.variable(name, locals) {
+            return found;
+        }
+        let named = match name {
+            "bool" => simple("bool"),
+            "int" => simple("int"),
+            "uint" => simple("uint"),
+            "double" => simple("double"),
+            "string" => simple("string"),
+            "bytes" => simple("bytes"),
+            "null_type" => simple("null_type"),
+            "list" => Type::List(Rc::new(Type::Dyn)),
+            "map" => Type::Map(Rc::new(Type::Dyn), Rc::new(Type::Dyn)),
+            "dyn" | "type" => Type::Dyn,
+            _ => return self.fail(at, format!("undeclared reference to '{name}' (in container '')")),
+        };
+        Type::Kind(Rc::new(named))
+    }
+
+    fn select(&mut self, at: usize, select: &Select, locals: &mut Locals<'s>) -> Type<'s> {
+        let target = self.check(&select.target, locals);
+        let (inner, chained) = match &target {
+            Type::Optional(inner) => ((**inner).clone(), true),
+            other => (other.clone(), false),
+        };
+        let found = match &inner {
+            Type::Dyn | Type::Error => Type::Dyn,
+            Type::Map(_, value) => (**value).clone(),
+            Type::Object(..) | Type::Metadata => match inner.field(&select.field, &select.property) {
+                Some(found) => found,
+                None => return self.fail(at, format!("undefined field '{}'", select.field)),
+            },
+            other => return self.fail(at, format!("type '{other}' does not support field selection")),
+        };
+        match (select.test, select.optional || chained) {
+            (true, _) => simple("bool"),
+            (false, true) => Type::Optional(Rc::new(found)),
+            (false, false) => found,
+        }
+    }
+
+    fn call(&mut self, at: usize, call: &Call, locals: &mut Locals<'s>) -> Type<'s> {
+        let mut name = call.function.to_string();
+        let mut member = call.target.is_some();
+        let mut args = Vec::with_capacity(call.args.len() + 1);
+        if let Some(target) = &call.target {
+            let qualified = match &target.kind {
+                ExprKind::Ident(space) if self.variable(space, locals).is_none() => {
+                    Some(format!("{space}.{name}"))
+                        .filter(|name| !overloads(name).is_empty() || matches!(&**space, "math"))
+                }
+                _ => None,
+            };
+            match qualified {
+                Some(qualified) => {
+                    name = qualified;
+                    member = false;
+                }
+                None => args.push(self.check(target, locals)),
+            }
+        }
+        for arg in &call.args {
+            args.push(self.check(arg, locals));
+        }
+        if name.starts_with("math.") {
+            return Type::Dyn;
+        }
+        let declared = overloads(&name);
+        if declared.is_empty() {
+            return self.fail(at, format!("undeclared reference to '{name}' (in container '')"));
+        }
+        self.literals(&name, call);
+        let mut results: Vec<Type<'s>> = Vec::new();
+        for overload in declared {
+            let Some((wanted, is_member, result)) = overload.types() else { continue };
+            let mut bindings = Bindings::default();
+            let fits = is_member == member
+                && wanted.len() == args.len()
+                && wanted.iter().zip(&args).all(|(wanted, actual)| bindings.fits(wanted, actual));
+            if fits {
+                results.push(bindings.resolve(&result));
+            }
+        }
+        match results.len() {
+            0 => {
+                let shown = signature(member, &args);
+                self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
+            }
+            // Several fit only where an argument is dyn.
+            _ => join(results),
+        }
+    }
+
+    /// Literals that can never be right are refused: patterns, durations, timestamps.
+    fn literals(&mut self, name: &str, call: &Call) {
+        let Some(Expr { at, kind: ExprKind::Text(text) }) = call.args.last() else { return };
+        let good = match name {
+            "matches" => formats::compile(text).is_ok(),
+            "duration" => super::time::parse_duration(text).is_some(),
+            "timestamp" => super::time::parse_timestamp(text).is_some(),
+            _ => true,
+        };
+        if !good {
+            self.fail(*at, format!("invalid {name} argument"));
+        }
+    }
+
+    fn expand(&mut self, call: &Macro, locals: &mut Locals<'s>) -> Type<'s> {
+        let target = self.check(&call.target, locals);
+        let optional = matches!(call.kind, MacroKind::OptMap | MacroKind::OptFlatMap);
+        let (first, second) = match &target {
+            Type::Optional(inner) if optional => ((**inner).clone(), Type::Dyn),
+            Type::List(item) if call.second.is_some() => (simple("int"), (**item).clone()),
+            Type::List(item) => ((**item).clone(), Type::Dyn),
+            Type::Map(key, value) => ((**key).clone(), (**value).clone()),
+            Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
+            other => {
+                let message = format!("expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)");
+                self.fail(call.target.at, message)
+            }
+            .pair(),
+        };
+        let depth = locals.len();
+        locals.push((call.first.clone(), first.clone()));
+        if let Some(name) = &call.second {
+            locals.push((name.clone(), second));
+        }
+        if let Some(filter) = &call.filter {
+            let found = self.check(filter, locals);
+            self.expect_bool(filter.at, &found);
+        }
+        let body = self.check(&call.body, locals);
+        locals.truncate(depth);
+        match call.kind {
+            MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => {
+                self.expect_bool(call.body.at, &body);
+                simple("bool")
+            }
+            MacroKind::Filter => {
+                self.expect_bool(call.body.at, &body);
+                Type::List(Rc::new(first))
+            }
+            MacroKind::Map => Type::List(Rc::new(body)),
+            MacroKind::TransformMap => Type::Map(Rc::new(first), Rc::new(body)),
+            MacroKind::TransformMapEntry | MacroKind::OptFlatMap => body,
+            MacroKind::OptMap => Type::Optional(Rc::new(body)),
+            MacroKind::SortBy => target,
+        }
+    }
+
+    fn expect_bool(&mut self, at: usize, found: &Type<'s>) {
+        if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
+            self.fail(at, format!("expected type 'bool' but found '{found}'"));
+        }
+    }
+}
+
+impl Type<'_> {
+    fn pair(self) -> (Self, Self) {
+        (self.clone(), self)
+    }
+}
+
+fn signature(member: bool, args: &[Type<'_>]) -> String {
+    let list = |args: &[Type<'_>]| args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match args.split_first() {
+        Some((target, rest)) if member => format!("{target}.({})", list(rest)),
+        _ => format!("({})", list(args)),
+    }
+}
+
+/// The one type of all, or `dyn`.
+fn join(types: Vec<Type<'_>>) -> Type<'_> {
+    let mut types = types.into_iter();
+    let Some(first) = types.next() else { return Type::Dyn };
+    if types.all(|other| other == first) { first } else { Type::Dyn }
+}
+
+/// Whether a property's name can be written in a rule.
+pub fn is_accessible(property: &str) -> bool {
+    let escaped = escape(property);
+    !escaped.is_empty()
+        && !escaped.starts_with(|c: char| c.is_ascii_digit())
+        && escaped.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+}

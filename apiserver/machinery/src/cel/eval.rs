@@ -1,0 +1,450 @@
+//! Evaluation. The errors have cel-go's wording, for the server shows them.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
+use super::functions;
+use super::time;
+use super::value::{Failure, Outcome, Val};
+
+/// Steps (nodes visited) that one rule may take; a guard against rules that never end.
+const MAX_STEPS: u64 = 10_000_000;
+
+/// The variables in scope, innermost first.
+#[derive(Debug)]
+pub struct Scope<'s, 'a> {
+    name: &'s str,
+    value: Val<'a>,
+    outer: Option<&'s Scope<'s, 'a>>,
+}
+
+impl<'s, 'a> Scope<'s, 'a> {
+    /// A variable in front of the outer ones.
+    pub fn new(name: &'s str, value: Val<'a>, outer: Option<&'s Scope<'s, 'a>>) -> Self {
+        Self { name, value, outer }
+    }
+
+    fn find(&self, name: &str) -> Option<&Val<'a>> {
+        let mut scope = Some(self);
+        while let Some(here) = scope {
+            if here.name == name {
+                return Some(&here.value);
+            }
+            scope = here.outer;
+        }
+        None
+    }
+}
+
+/// Evaluates a rule.
+///
+/// # Errors
+/// What went wrong, in cel-go's words.
+pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+    Run { steps: std::cell::Cell::new(0) }.eval(expr, scope)
+}
+
+struct Run {
+    steps: std::cell::Cell<u64>,
+}
+
+pub(crate) const NO_OVERLOAD: Failure = Cow::Borrowed("no such overload");
+
+impl Run {
+    fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get() > MAX_STEPS {
+            return Err("operation cancelled: actual cost limit exceeded".into());
+        }
+        Ok(match &expr.kind {
+            ExprKind::Null => Val::Null,
+            ExprKind::Bool(flag) => Val::Bool(*flag),
+            ExprKind::Int(n) => Val::Int(*n),
+            ExprKind::Uint(n) => Val::Uint(*n),
+            ExprKind::Double(n) => Val::Double(*n),
+            ExprKind::Text(text) => Val::text(&**text),
+            ExprKind::Bytes(bytes) => Val::Bytes(Rc::from(&**bytes)),
+            ExprKind::Ident(name) => return ident(name, scope),
+            ExprKind::Select(select) => return self.select(select, scope),
+            ExprKind::Call(call) => return self.call(call, scope),
+            ExprKind::List(items) => {
+                let mut out = Vec::with_capacity(items.len());
+                for (optional, item) in items {
+                    match (optional, self.eval(item, scope)?) {
+                        (true, Val::Optional(value)) => out.extend(value.map(|value| (*value).clone())),
+                        (_, value) => out.push(value),
+                    }
+                }
+                Val::list(out)
+            }
+            ExprKind::Map(entries) => {
+                let mut out = Vec::with_capacity(entries.len());
+                for (optional, key, value) in entries {
+                    let key = self.eval(key, scope)?;
+                    match (optional, self.eval(value, scope)?) {
+                        (true, Val::Optional(value)) => {
+                            out.extend(value.map(|value| (key, (*value).clone())))
+                        }
+                        (_, value) => out.push((key, value)),
+                    }
+                }
+                Val::Map(Rc::new(out))
+            }
+            ExprKind::Macro(call) => return self.expand(call, scope),
+        })
+    }
+
+    fn select<'a>(&self, select: &Select, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        let target = self.eval(&select.target, scope)?;
+        if let Val::Optional(inner) = &target {
+            let found = inner.as_deref().and_then(|inner| field(inner, select));
+            return Ok(match (select.test, found) {
+                (true, found) => Val::Bool(found.is_some()),
+                (false, found) => Val::Optional(found.map(Rc::new)),
+            });
+        }
+        let found = field(&target, select);
+        if !matches!(target, Val::Object(..) | Val::Map(_)) {
+            return Err(NO_OVERLOAD);
+        }
+        match (select.test, select.optional, found) {
+            (true, _, found) => Ok(Val::Bool(found.is_some())),
+            (_, true, found) => Ok(Val::Optional(found.map(Rc::new))),
+            (_, _, Some(found)) => Ok(found),
+            (_, _, None) => Err(format!("no such key: {}", select.property).into()),
+        }
+    }
+
+    fn call<'a>(&self, call: &Call, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        match (&*call.function, &call.args[..]) {
+            ("_&&_", [a, b]) => self.junction(a, b, false, scope),
+            ("_||_", [a, b]) => self.junction(a, b, true, scope),
+            ("_?_:_", [condition, then, other]) => match self.eval(condition, scope)? {
+                Val::Bool(true) => self.eval(then, scope),
+                Val::Bool(false) => self.eval(other, scope),
+                _ => Err(NO_OVERLOAD),
+            },
+            ("orValue", [other]) => match self.receiver(call, scope)? {
+                Val::Optional(Some(value)) => Ok((*value).clone()),
+                Val::Optional(None) => self.eval(other, scope),
+                _ => Err(NO_OVERLOAD),
+            },
+            ("or", [other]) => match self.receiver(call, scope)? {
+                Val::Optional(None) => self.eval(other, scope),
+                some @ Val::Optional(_) => Ok(some),
+                _ => Err(NO_OVERLOAD),
+            },
+            (name, _) => {
+                let mut args = Vec::with_capacity(call.args.len() + 1);
+                let mut namespaced = None;
+                if let Some(target) = &call.target {
+                    match &target.kind {
+                        // `sets.contains(a, b)`: the receiver is a namespace, not a value.
+                        ExprKind::Ident(space) if scope.find(space).is_none() => {
+                            namespaced = Some(format!("{space}.{name}"));
+                        }
+                        _ => args.push(self.eval(target, scope)?),
+                    }
+                }
+                for arg in &call.args {
+                    args.push(self.eval(arg, scope)?);
+                }
+                let member = call.target.is_some() && namespaced.is_none();
+                if !member && let Some(result) = operator(name, &args) {
+                    return result;
+                }
+                functions::call(namespaced.as_deref().unwrap_or(name), member, &args, call.pattern.as_ref())
+            }
+        }
+    }
+
+    fn receiver<'a>(&self, call: &Call, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        match &call.target {
+            Some(target) => self.eval(target, scope),
+            None => Err(NO_OVERLOAD),
+        }
+    }
+
+    /// `&&` and `||`: one side that decides wins over an error on the other.
+    fn junction<'a>(&self, a: &Expr, b: &Expr, decides: bool, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        let left = self.eval(a, scope);
+        if matches!(left, Ok(Val::Bool(found)) if found == decides) {
+            return left;
+        }
+        let right = self.eval(b, scope);
+        match (left, right) {
+            (_, Ok(Val::Bool(found))) if found == decides => Ok(Val::Bool(decides)),
+            (Ok(Val::Bool(_)), Ok(Val::Bool(_))) => Ok(Val::Bool(!decides)),
+            (Err(failure), _) | (_, Err(failure)) => Err(failure),
+            _ => Err(NO_OVERLOAD),
+        }
+    }
+
+    fn expand<'a>(&self, call: &Macro, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        let target = self.eval(&call.target, scope)?;
+        match call.kind {
+            MacroKind::OptMap | MacroKind::OptFlatMap => {
+                let Val::Optional(inner) = target else { return Err(NO_OVERLOAD) };
+                let Some(inner) = inner else { return Ok(Val::Optional(None)) };
+                let inner = Scope::new(&call.first, (*inner).clone(), Some(scope));
+                let result = self.eval(&call.body, &inner)?;
+                return Ok(if call.kind == MacroKind::OptMap { Val::some(result) } else { result });
+            }
+            MacroKind::SortBy => return self.sort_by(call, target, scope),
+            _ => {}
+        }
+        let mut fold = Fold::default();
+        for (first, second) in pairs(&target, call.second.is_some())? {
+            let outer = Scope::new(&call.first, first.clone(), Some(scope));
+            let inner;
+            let here = match &call.second {
+                Some(name) => {
+                    inner = Scope::new(name, second, Some(&outer));
+                    &inner
+                }
+                None => &outer,
+            };
+            if let Some(filter) = &call.filter {
+                match self.eval(filter, here)? {
+                    Val::Bool(true) => {}
+                    Val::Bool(false) => continue,
+                    _ => return Err(NO_OVERLOAD),
+                }
+            }
+            if fold.step(call.kind, first, self.eval(&call.body, here))? {
+                break;
+            }
+        }
+        fold.finish(call.kind)
+    }
+
+    fn sort_by<'a>(&self, call: &Macro, target: Val<'a>, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        let items = target.items().ok_or(NO_OVERLOAD)?;
+        let mut keyed = Vec::with_capacity(items.len());
+        for item in items {
+            let inner = Scope::new(&call.first, item.clone(), Some(scope));
+            keyed.push((self.eval(&call.body, &inner)?, item));
+        }
+        if keyed.windows(2).any(|pair| pair[0].0.order(&pair[1].0).is_none()) {
+            return Err("list elements must have the same type".into());
+        }
+        keyed.sort_by(|a, b| a.0.order(&b.0).unwrap_or(std::cmp::Ordering::Equal));
+        Ok(Val::list(keyed.into_iter().map(|(_, item)| item).collect()))
+    }
+}
+
+/// What a macro gathers while it ranges.
+#[derive(Default)]
+struct Fold<'a> {
+    found: usize,
+    failure: Option<Failure>,
+    items: Vec<Val<'a>>,
+    entries: Vec<(Val<'a>, Val<'a>)>,
+}
+
+impl<'a> Fold<'a> {
+    /// Takes one result; true when the rest does not matter.
+    fn step(&mut self, kind: MacroKind, first: Val<'a>, result: Outcome<'a>) -> Result<bool, Failure> {
+        match (kind, result) {
+            (MacroKind::All, Ok(Val::Bool(false))) | (MacroKind::Exists, Ok(Val::Bool(true))) => {
+                self.found += 1;
+                return Ok(true);
+            }
+            (MacroKind::All | MacroKind::Exists, Ok(Val::Bool(_))) => {}
+            // An error counts only when no other item decides.
+            (MacroKind::All | MacroKind::Exists, Err(failure)) => {
+                self.failure.get_or_insert(failure);
+            }
+            (MacroKind::ExistsOne, Ok(Val::Bool(flag))) => self.found += usize::from(flag),
+            (MacroKind::Filter, Ok(Val::Bool(flag))) => {
+                if flag {
+                    self.items.push(first);
+                }
+            }
+            (MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne | MacroKind::Filter, Ok(_)) => {
+                return Err(NO_OVERLOAD);
+            }
+            (MacroKind::TransformMap, Ok(value)) => self.entries.push((first, value)),
+            (MacroKind::TransformMapEntry, Ok(value)) => {
+                for (key, value) in value.entries().ok_or(NO_OVERLOAD)? {
+                    if self.entries.iter().any(|(found, _)| found.equals(&key)) {
+                        return Err(
+                            format!("insert failed: key {} already exists", functions::show(&key)).into()
+                        );
+                    }
+                    self.entries.push((key, value));
+                }
+            }
+            (_, Ok(value)) => self.items.push(value),
+            (_, Err(failure)) => return Err(failure),
+        }
+        Ok(false)
+    }
+
+    fn finish(self, kind: MacroKind) -> Outcome<'a> {
+        match kind {
+            MacroKind::All | MacroKind::Exists => match (self.found, self.failure) {
+                (0, Some(failure)) => Err(failure),
+                (found, _) => Ok(Val::Bool((found > 0) == (kind == MacroKind::Exists))),
+            },
+            MacroKind::ExistsOne => Ok(Val::Bool(self.found == 1)),
+            MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Val::Map(Rc::new(self.entries))),
+            _ => Ok(Val::list(self.items)),
+        }
+    }
+}
+
+/// What a macro ranges over: items, or keys; with two variables index and item, or key and value.
+fn pairs<'a>(target: &Val<'a>, two: bool) -> Result<Vec<(Val<'a>, Val<'a>)>, Failure> {
+    if let Some(items) = target.items() {
+        let pair = |(i, item): (usize, Val<'a>)| {
+            if two { (Val::Int(i as i64), item) } else { (item, Val::Null) }
+        };
+        return Ok(items.into_iter().enumerate().map(pair).collect());
+    }
+    target.entries().ok_or(NO_OVERLOAD)
+}
+
+fn ident<'a>(name: &str, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+    if let Some(value) = scope.find(name) {
+        return Ok(value.clone());
+    }
+    const TYPES: [&str; 11] =
+        ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "dyn"];
+    match TYPES.iter().find(|kind| **kind == name) {
+        Some(kind) => Ok(Val::Type(kind)),
+        None => Err(format!("no such attribute(s): {name}").into()),
+    }
+}
+
+fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
+    match target {
+        Val::Object(map, schema) => {
+            // Only the names of properties are escaped, the keys of maps are not.
+            let name = match schema {
+                Some(schema) if schema.additional_properties.is_some() => &select.field,
+                _ if map.contains_key(&*select.property) => &select.property,
+                _ => &select.field,
+            };
+            map.get(&**name).map(|value| Val::of(value, super::value::child(*schema, name)))
+        }
+        Val::Map(_) => target.get(&Val::Text(Cow::Owned(select.field.to_string()))),
+        _ => None,
+    }
+}
+
+fn index<'a>(target: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
+    match target {
+        Val::Array(..) | Val::List(_) => {
+            let at = match key {
+                Val::Int(n) => Some(*n),
+                Val::Uint(n) => i64::try_from(*n).ok(),
+                Val::Double(n) if n.fract() == 0.0 => Some(*n as i64),
+                _ => None,
+            };
+            let Some(at) = at else { return Err(NO_OVERLOAD) };
+            let found = match target {
+                Val::Array(list, schema) => usize::try_from(at)
+                    .ok()
+                    .and_then(|i| list.get(i))
+                    .map(|value| Val::of(value, schema.and_then(|schema| schema.items.as_deref()))),
+                Val::List(list) => usize::try_from(at).ok().and_then(|i| list.get(i)).cloned(),
+                _ => None,
+            };
+            found.ok_or_else(|| format!("index out of bounds: {at}").into())
+        }
+        Val::Object(..) | Val::Map(_) => {
+            target.get(key).ok_or_else(|| format!("no such key: {}", functions::show(key)).into())
+        }
+        _ => Err(NO_OVERLOAD),
+    }
+}
+
+fn operator<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
+    Some(match (name, args) {
+        ("!_", [Val::Bool(flag)]) => Ok(Val::Bool(!flag)),
+        ("-_", [Val::Int(n)]) => n.checked_neg().map(Val::Int).ok_or("integer overflow".into()),
+        ("-_", [Val::Double(n)]) => Ok(Val::Double(-n)),
+        ("_==_", [a, b]) => Ok(Val::Bool(a.equals(b))),
+        ("_!=_", [a, b]) => Ok(Val::Bool(!a.equals(b))),
+        ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
+            let comparable = a.type_name() == b.type_name() || (is_number(a) && is_number(b));
+            match a.order(b) {
+                Some(order) => Ok(Val::Bool(match name {
+                    "_<_" => order.is_lt(),
+                    "_<=_" => order.is_le(),
+                    "_>_" => order.is_gt(),
+                    _ => order.is_ge(),
+                })),
+                None if comparable && is_number(a) => Ok(Val::Bool(false)),
+                None => Err(NO_OVERLOAD),
+            }
+        }
+        ("@in", [item, list]) => match (list.items(), list) {
+            (Some(items), _) => Ok(Val::Bool(items.iter().any(|found| found.equals(item)))),
+            (None, Val::Object(..) | Val::Map(_)) => Ok(Val::Bool(list.get(item).is_some())),
+            _ => Err(NO_OVERLOAD),
+        },
+        ("_[_]" | "_[?_]", [target, key]) => {
+            let optional = name == "_[?_]";
+            match target {
+                Val::Optional(inner) => {
+                    let found = inner.as_deref().and_then(|inner| index(inner, key).ok());
+                    Ok(Val::Optional(found.map(Rc::new)))
+                }
+                _ if optional => Ok(Val::Optional(index(target, key).ok().map(Rc::new))),
+                _ => index(target, key),
+            }
+        }
+        ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [a, b]) => arithmetic(name, a, b),
+        _ => return None,
+    })
+}
+
+fn is_number(value: &Val<'_>) -> bool {
+    matches!(value, Val::Int(_) | Val::Uint(_) | Val::Double(_))
+}
+
+fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
+    let overflow = |text: &'static str| move || Failure::Borrowed(text);
+    match (a, b) {
+        (Val::Int(a), Val::Int(b)) => {
+            let result = match name {
+                "_+_" => a.checked_add(*b),
+                "_-_" => a.checked_sub(*b),
+                "_*_" => a.checked_mul(*b),
+                "_/_" if *b == 0 => return Err("division by zero".into()),
+                "_/_" => a.checked_div(*b),
+                _ if *b == 0 => return Err("modulus by zero".into()),
+                _ => a.checked_rem(*b),
+            };
+            result.map(Val::Int).ok_or_else(overflow("integer overflow"))
+        }
+        (Val::Uint(a), Val::Uint(b)) => {
+            let result = match name {
+                "_+_" => a.checked_add(*b),
+                "_-_" => a.checked_sub(*b),
+                "_*_" => a.checked_mul(*b),
+                "_/_" if *b == 0 => return Err("division by zero".into()),
+                "_/_" => a.checked_div(*b),
+                _ if *b == 0 => return Err("modulus by zero".into()),
+                _ => a.checked_rem(*b),
+            };
+            result.map(Val::Uint).ok_or_else(overflow("unsigned integer overflow"))
+        }
+        (Val::Double(a), Val::Double(b)) => match name {
+            "_+_" => Ok(Val::Double(a + b)),
+            "_-_" => Ok(Val::Double(a - b)),
+            "_*_" => Ok(Val::Double(a * b)),
+            "_/_" => Ok(Val::Double(a / b)),
+            _ => Err(NO_OVERLOAD),
+        },
+        (Val::Text(a), Val::Text(b)) if name == "_+_" => Ok(Val::text(format!("{a}{b}"))),
+        (Val::Bytes(a), Val::Bytes(b)) if name == "_+_" => Ok(Val::Bytes([&**a, &**b].concat().into())),
+        (Val::Array(..) | Val::List(_), Val::Array(..) | Val::List(_)) if name == "_+_" => {
+            a.concat(b).ok_or(NO_OVERLOAD)
+        }
+        _ => time::arithmetic(name, a, b).unwrap_or(Err(NO_OVERLOAD)),
+    }
+}

@@ -1,0 +1,194 @@
+//! Strings: CEL's own, cel-go's `ext.Strings`, Kubernetes' regex library.
+
+use regex::Regex;
+
+use super::format;
+use crate::cel::value::{Failure, Outcome, Val};
+
+fn range<'a>(at: i64) -> Outcome<'a> {
+    Err(format!("index out of range: {at}").into())
+}
+
+fn texts<'a>(items: impl IntoIterator<Item = String>) -> Outcome<'a> {
+    Ok(Val::list(items.into_iter().map(Val::text).collect()))
+}
+
+fn with_pattern<'a, T>(
+    source: &str,
+    compiled: Option<&Regex>,
+    then: impl FnOnce(&Regex) -> T,
+) -> Result<T, Failure>
+where
+    T: 'a,
+{
+    match compiled {
+        Some(regex) => Ok(then(regex)),
+        None => match crate::schema::formats::compile(source) {
+            Ok(regex) => Ok(then(&regex)),
+            Err(_) => Err(format!("error parsing regexp: invalid pattern: `{source}`").into()),
+        },
+    }
+}
+
+pub(super) fn call<'a>(
+    name: &str,
+    member: bool,
+    args: &[Val<'a>],
+    pattern: Option<&Regex>,
+) -> Option<Outcome<'a>> {
+    if let ("join", [list @ (Val::List(_) | Val::Array(..)), rest @ ..]) = (name, args) {
+        return Some(join(list, rest));
+    }
+    let (Val::Text(text), rest) = args.split_first()? else { return None };
+    let text = &**text;
+    if name == "strings.quote" && rest.is_empty() {
+        return Some(Ok(Val::text(quote(text))));
+    }
+    if !member && name != "matches" {
+        return None;
+    }
+    Some(match (name, rest) {
+        ("contains", [Val::Text(part)]) => Ok(Val::Bool(text.contains(&**part))),
+        ("startsWith", [Val::Text(part)]) => Ok(Val::Bool(text.starts_with(&**part))),
+        ("endsWith", [Val::Text(part)]) => Ok(Val::Bool(text.ends_with(&**part))),
+        ("matches", [Val::Text(source)]) => {
+            with_pattern(source, pattern, |regex| Val::Bool(regex.is_match(text)))
+        }
+        ("find", [Val::Text(source)]) => with_pattern(source, pattern, |regex| {
+            Val::text(regex.find(text).map(|found| found.as_str()).unwrap_or_default())
+        }),
+        ("findAll", [Val::Text(source)]) => find_all(text, source, pattern, None),
+        ("findAll", [Val::Text(source), Val::Int(limit)]) => find_all(text, source, pattern, Some(*limit)),
+        ("lowerAscii", []) => Ok(Val::text(text.to_ascii_lowercase())),
+        ("upperAscii", []) => Ok(Val::text(text.to_ascii_uppercase())),
+        ("trim", []) => Ok(Val::text(text.trim())),
+        ("reverse", []) => Ok(Val::text(text.chars().rev().collect::<String>())),
+        ("charAt", [Val::Int(at)]) => char_at(text, *at),
+        ("indexOf" | "lastIndexOf", [Val::Text(part), from @ ..]) => return index_of(name, text, part, from),
+        ("replace", [Val::Text(from), Val::Text(to)]) => Ok(Val::text(text.replace(&**from, to))),
+        ("replace", [Val::Text(from), Val::Text(to), Val::Int(limit)]) => {
+            Ok(Val::text(match usize::try_from(*limit) {
+                Ok(limit) => text.replacen(&**from, to, limit),
+                Err(_) => text.replace(&**from, to),
+            }))
+        }
+        ("split", [Val::Text(by)]) => split(text, by, -1),
+        ("split", [Val::Text(by), Val::Int(limit)]) => split(text, by, *limit),
+        ("substring", [Val::Int(from)]) => substring(text, *from, None),
+        ("substring", [Val::Int(from), Val::Int(to)]) => substring(text, *from, Some(*to)),
+        ("format", [list]) => format::format(text, list),
+        _ => return None,
+    })
+}
+
+fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
+    let by = match rest {
+        [] => "",
+        [Val::Text(by)] => by,
+        _ => return Err("no such overload".into()),
+    };
+    let mut parts = Vec::new();
+    for item in list.items().unwrap_or_default() {
+        match item {
+            Val::Text(text) => parts.push(text.into_owned()),
+            _ => return Err("no such overload".into()),
+        }
+    }
+    Ok(Val::text(parts.join(by)))
+}
+
+fn find_all<'a>(text: &str, source: &str, pattern: Option<&Regex>, limit: Option<i64>) -> Outcome<'a> {
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let found = with_pattern(source, pattern, |regex| {
+        regex.find_iter(text).take(limit).map(|found| found.as_str().to_owned()).collect::<Vec<_>>()
+    })?;
+    texts(found)
+}
+
+fn char_at<'a>(text: &str, at: i64) -> Outcome<'a> {
+    let count = text.chars().count() as i64;
+    if at < 0 || at > count {
+        return range(at);
+    }
+    Ok(Val::text(text.chars().nth(at as usize).map(String::from).unwrap_or_default()))
+}
+
+fn index_of<'a>(name: &str, text: &str, part: &str, from: &[Val<'a>]) -> Option<Outcome<'a>> {
+    let chars: Vec<char> = text.chars().collect();
+    let part: Vec<char> = part.chars().collect();
+    let count = chars.len() as i64;
+    let last = name == "lastIndexOf";
+    let start = match from {
+        [] if last => count,
+        [] => 0,
+        [Val::Int(start)] => *start,
+        _ => return None,
+    };
+    if start < 0 || start > count {
+        return Some(range(start));
+    }
+    let fits = |at: &usize| chars[*at..].starts_with(&part);
+    let room = chars.len().checked_sub(part.len());
+    let found = match room {
+        None => None,
+        Some(room) if last => (0..=room.min(start as usize)).rev().find(fits),
+        Some(room) => (start as usize..=room).find(fits),
+    };
+    Some(Ok(Val::Int(found.map_or(-1, |at| at as i64))))
+}
+
+fn split<'a>(text: &str, by: &str, limit: i64) -> Outcome<'a> {
+    let parts: Vec<String> = match (limit, by.is_empty()) {
+        (0, _) => Vec::new(),
+        (limit, true) => {
+            let chars: Vec<char> = text.chars().collect();
+            let whole =
+                usize::try_from(limit).map_or(chars.len(), |limit| limit.saturating_sub(1)).min(chars.len());
+            let mut parts: Vec<String> = chars[..whole].iter().map(char::to_string).collect();
+            if whole < chars.len() {
+                parts.push(chars[whole..].iter().collect());
+            }
+            parts
+        }
+        (limit, false) => match usize::try_from(limit) {
+            Ok(limit) => text.splitn(limit, by).map(str::to_owned).collect(),
+            Err(_) => text.split(by).map(str::to_owned).collect(),
+        },
+    };
+    texts(parts)
+}
+
+fn substring<'a>(text: &str, from: i64, to: Option<i64>) -> Outcome<'a> {
+    let count = text.chars().count() as i64;
+    let to = to.unwrap_or(count);
+    if from < 0 || from > count {
+        return range(from);
+    }
+    if to < 0 || to > count {
+        return range(to);
+    }
+    if from > to {
+        return Err(format!("invalid substring range. start: {from}, end: {to}").into());
+    }
+    Ok(Val::text(text.chars().skip(from as usize).take((to - from) as usize).collect::<String>()))
+}
+
+fn quote(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,24 @@
+//! CEL: the rules of `x-kubernetes-validations`.
+//!
+//! Parser, type checker and evaluator are our own: the server shows cel-go's errors with their place in
+//! the source, refuses at creation what does not type-check against the schema, and rules range over
+//! the object without converting it first. The language is CEL with the libraries that kube-apiserver
+//! 1.36 gives to CustomResourceDefinitions.
+
+mod ast;
+pub mod check;
+mod eval;
+mod functions;
+mod net;
+mod parse;
+mod quantity;
+mod rules;
+mod semver;
+pub mod time;
+mod token;
+mod types;
+pub mod url;
+mod value;
+
+pub use check::{Compiled, compile};
+pub use rules::{Programs, ratcheted, validate};

@@ -1,0 +1,296 @@
+//! Types, and the declarations of functions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use crate::schema::{Kind, Schema};
+
+/// A type. `'s` is the schema that objects are typed by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type<'s> {
+    /// Anything; checked at run time.
+    Dyn,
+    /// What an error leaves behind; fits everywhere, so one mistake is reported once.
+    Error,
+    /// A simple type, by its name in CEL.
+    Simple(&'static str),
+    /// `list(T)`
+    List(Rc<Type<'s>>),
+    /// `map(K, V)`
+    Map(Rc<Type<'s>>, Rc<Type<'s>>),
+    /// `optional_type(T)`
+    Optional(Rc<Type<'s>>),
+    /// `type(T)`
+    Kind(Rc<Type<'s>>),
+    /// An object with the properties of a schema; whether it has `apiVersion`, `kind`, `metadata` too.
+    Object(Shape<'s>, bool),
+    /// The `metadata` that rules can see: name and generateName.
+    Metadata,
+    /// A type parameter of a declaration.
+    Param(char),
+}
+
+/// A schema, compared by identity.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape<'s>(pub &'s Schema);
+
+impl PartialEq for Shape<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0) || self.0.properties == other.0.properties
+    }
+}
+
+impl fmt::Display for Type<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Dyn => f.write_str("dyn"),
+            Type::Error => f.write_str("!error!"),
+            Type::Simple(name) => f.write_str(name),
+            Type::List(item) => write!(f, "list({item})"),
+            Type::Map(key, value) => write!(f, "map({key}, {value})"),
+            Type::Optional(inner) => write!(f, "optional_type({inner})"),
+            Type::Kind(inner) => write!(f, "type({inner})"),
+            Type::Object(..) | Type::Metadata => f.write_str("object"),
+            Type::Param(name) => write!(f, "{name}"),
+        }
+    }
+}
+
+/// A simple type.
+pub const fn simple<'s>(name: &'static str) -> Type<'s> {
+    Type::Simple(name)
+}
+
+impl<'s> Type<'s> {
+    /// The type of values of a schema; `None` where rules cannot see them. `root` is for the whole object.
+    pub fn of(schema: &'s Schema, root: bool) -> Option<Type<'s>> {
+        if schema.int_or_string {
+            return Some(Type::Dyn);
+        }
+        Some(match schema.kind? {
+            Kind::Boolean => simple("bool"),
+            Kind::Integer => simple("int"),
+            Kind::Number => simple("double"),
+            Kind::String => match schema.validation.format.as_deref() {
+                Some("byte") => simple("bytes"),
+                Some("duration") => simple("google.protobuf.Duration"),
+                Some("date" | "date-time") => simple("google.protobuf.Timestamp"),
+                _ => simple("string"),
+            },
+            Kind::Array => Type::List(Rc::new(Type::of(schema.items.as_deref()?, false)?)),
+            Kind::Object => match &schema.additional_properties {
+                Some(values) => Type::Map(Rc::new(simple("string")), Rc::new(Type::of(values, false)?)),
+                None => Type::Object(Shape(schema), root || schema.embedded_resource),
+            },
+        })
+    }
+
+    /// The type of a field; `None` when there is no such field.
+    pub fn field(&self, field: &str, property: &str) -> Option<Type<'s>> {
+        match self {
+            Type::Object(_, true) if field == "apiVersion" || field == "kind" => Some(simple("string")),
+            Type::Object(_, true) if field == "metadata" => Some(Type::Metadata),
+            Type::Object(Shape(schema), _) => schema
+                .properties
+                .get(property)
+                .filter(|_| escape(property) == field)
+                .and_then(|schema| Type::of(schema, false)),
+            Type::Metadata => matches!(field, "name" | "generateName").then(|| simple("string")),
+            _ => None,
+        }
+    }
+
+    fn is_nullable(&self) -> bool {
+        match self {
+            Type::Object(..) | Type::Metadata | Type::Optional(_) => true,
+            Type::Simple(name) => name.contains('.') || *name == "null_type",
+            _ => false,
+        }
+    }
+}
+
+/// A property's name in rules.
+pub fn escape(property: &str) -> String {
+    const RESERVED: [&str; 22] = [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+        "__",
+    ];
+    if RESERVED.contains(&property) {
+        return format!("__{property}__");
+    }
+    property
+        .replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
+}
+
+/// What the type parameters of one call stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Bindings<'s>(BTreeMap<char, Type<'s>>);
+
+impl<'s> Bindings<'s> {
+    /// Whether a value of type `actual` fits where `declared` is wanted.
+    pub fn fits(&mut self, declared: &Type<'s>, actual: &Type<'s>) -> bool {
+        match (declared, actual) {
+            (Type::Param(name), actual) => match self.0.get(name).cloned() {
+                None => {
+                    self.0.insert(*name, actual.clone());
+                    true
+                }
+                Some(Type::Dyn | Type::Error) => true,
+                Some(bound) => {
+                    if self.fits(&bound, actual) {
+                        return true;
+                    }
+                    let wider = self.fits(actual, &bound);
+                    if wider {
+                        self.0.insert(*name, actual.clone());
+                    }
+                    wider
+                }
+            },
+            (Type::Dyn | Type::Error, _) | (_, Type::Dyn | Type::Error) => true,
+            (declared, Type::Simple("null_type")) => declared.is_nullable(),
+            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.fits(a, b),
+            (Type::Kind(_), Type::Kind(_)) => true,
+            (Type::Map(k, v), Type::Map(k2, v2)) => self.fits(k, k2) && self.fits(v, v2),
+            (a, b) => a == b,
+        }
+    }
+
+    /// The type with its parameters replaced; those that nothing binds are `dyn`.
+    pub fn resolve(&self, declared: &Type<'s>) -> Type<'s> {
+        match declared {
+            Type::Param(name) => self.0.get(name).cloned().unwrap_or(Type::Dyn),
+            Type::List(item) => Type::List(Rc::new(self.resolve(item))),
+            Type::Optional(item) => Type::Optional(Rc::new(self.resolve(item))),
+            Type::Kind(item) => Type::Kind(Rc::new(self.resolve(item))),
+            Type::Map(key, value) => Type::Map(Rc::new(self.resolve(key)), Rc::new(self.resolve(value))),
+            other => other.clone(),
+        }
+    }
+}
+
+/// One way to call a function, written `receiver.(arguments) result`.
+#[derive(Debug, Clone, Copy)]
+pub struct Overload {
+    text: &'static str,
+}
+
+impl Overload {
+    /// The declared types, the receiver first; whether it is a member call; and the result.
+    pub fn types<'s>(&self) -> Option<(Vec<Type<'s>>, bool, Type<'s>)> {
+        let open = if self.text.starts_with('(') { 0 } else { self.text.find(".(")? + 1 };
+        let close = matching(self.text, open)?;
+        let mut args = Vec::new();
+        if open > 0 {
+            args.push(read(&self.text[..open - 1])?);
+        }
+        for arg in split(&self.text[open + 1..close]) {
+            args.push(read(arg)?);
+        }
+        Some((args, open > 0, read(self.text[close + 1..].trim())?))
+    }
+}
+
+fn matching(text: &str, open: usize) -> Option<usize> {
+    let mut depth = 0;
+    for (i, c) in text.bytes().enumerate().skip(open) {
+        match c {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(i),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (i, c) in text.bytes().enumerate() {
+        match c {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b',' if depth == 0 => {
+                parts.push(text[start..i].trim());
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text[start..].trim().is_empty() {
+        parts.push(text[start..].trim());
+    }
+    parts
+}
+
+fn read<'s>(text: &'static str) -> Option<Type<'s>> {
+    if let Some((name, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        let parts = split(inner);
+        let first = Rc::new(read(parts.first()?)?);
+        return Some(match name {
+            "list" => Type::List(first),
+            "opt" => Type::Optional(first),
+            "type" => Type::Kind(first),
+            _ => Type::Map(first, Rc::new(read(parts.get(1)?)?)),
+        });
+    }
+    Some(match text {
+        "dyn" => Type::Dyn,
+        "duration" => simple("google.protobuf.Duration"),
+        "timestamp" => simple("google.protobuf.Timestamp"),
+        "quantity" => simple("kubernetes.Quantity"),
+        "semver" => simple("kubernetes.Semver"),
+        "url" => simple("kubernetes.URL"),
+        "format" => simple("kubernetes.NamedFormat"),
+        "ip" => simple("net.IP"),
+        "cidr" => simple("net.CIDR"),
+        "A" | "B" => Type::Param(if text == "A" { 'A' } else { 'B' }),
+        name => Type::Simple(name),
+    })
+}
+
+/// The overloads of a function; empty when it is not declared.
+pub fn overloads(function: &str) -> &'static [Overload] {
+    static TABLE: OnceLock<BTreeMap<&'static str, Vec<Overload>>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut table: BTreeMap<&'static str, Vec<Overload>> = BTreeMap::new();
+        for line in DECLARATIONS.lines() {
+            let Some((names, signatures)) = line.split_once(" : ") else { continue };
+            for name in names.split_whitespace() {
+                let list = table.entry(name).or_default();
+                list.extend(signatures.split(" | ").map(|text| Overload { text: text.trim() }));
+            }
+        }
+        table
+    });
+    table.get(function).map_or(&[], Vec::as_slice)
+}
+
+/// `name name : signature | signature`.
+const DECLARATIONS: &str = include_str!("declarations.txt");

@@ -1,0 +1,99 @@
+//! URLs, as Go's `net/url` reads them.
+
+/// The parts of a URL that rules can ask for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Url {
+    /// `https`, lower case.
+    pub scheme: String,
+    /// Host and port, as written.
+    pub host: String,
+    /// The path, decoded where it can be.
+    pub path: String,
+    /// Everything after `?`.
+    pub query: String,
+}
+
+/// Reads an absolute URL or an absolute path, as `url.ParseRequestURI` does.
+///
+/// # Errors
+/// What is wrong, in Go's words without `parse "...": `.
+pub fn parse_request_uri(text: &str) -> Result<Url, String> {
+    if text.bytes().any(|c| c < 0x20 || c == 0x7f) {
+        return Err("net/url: invalid control character in URL".into());
+    }
+    if text.is_empty() {
+        return Err("empty url".into());
+    }
+    let mut url = Url::default();
+    let rest = scheme(text, &mut url)?;
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    url.query = query.to_owned();
+    if !rest.starts_with('/') {
+        if url.scheme.is_empty() {
+            return Err("invalid URI for request".into());
+        }
+        // Opaque: `mailto:x`.
+        return Ok(url);
+    }
+    let path = match rest.strip_prefix("//").filter(|_| !url.scheme.is_empty() || !rest.starts_with("///")) {
+        Some(authority) => {
+            let at = authority.find('/').unwrap_or(authority.len());
+            let (authority, path) = authority.split_at(at);
+            url.host = host(authority.rsplit_once('@').map_or(authority, |(_, host)| host))?;
+            path
+        }
+        None => rest,
+    };
+    escapes(path)?;
+    url.path = path.to_owned();
+    Ok(url)
+}
+
+fn scheme<'a>(text: &'a str, url: &mut Url) -> Result<&'a str, String> {
+    for (i, c) in text.bytes().enumerate() {
+        match c {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if i > 0 => {}
+            b':' if i == 0 => return Err("missing protocol scheme".into()),
+            b':' => {
+                url.scheme = text[..i].to_ascii_lowercase();
+                return Ok(&text[i + 1..]);
+            }
+            _ => break,
+        }
+    }
+    Ok(text)
+}
+
+fn host(authority: &str) -> Result<String, String> {
+    let port = match authority.strip_prefix('[') {
+        Some(rest) => match rest.rfind(']') {
+            Some(end) => &rest[end + 1..],
+            None => return Err("missing ']' in host".into()),
+        },
+        None => authority.rfind(':').map_or("", |at| &authority[at..]),
+    };
+    let valid_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|c| c.is_ascii_digit()));
+    if !valid_port {
+        return Err(format!("invalid port {port:?} after host"));
+    }
+    if let Some(bad) =
+        authority.chars().find(|c| matches!(c, ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
+    {
+        return Err(format!("invalid character {:?} in host name", bad.to_string()));
+    }
+    escapes(authority)?;
+    Ok(authority.to_owned())
+}
+
+fn escapes(text: &str) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    for (i, _) in bytes.iter().enumerate().filter(|(_, c)| **c == b'%') {
+        let code = &bytes[i..bytes.len().min(i + 3)];
+        if code.len() < 3 || !code[1..].iter().all(u8::is_ascii_hexdigit) {
+            return Err(format!("invalid URL escape \"{}\"", String::from_utf8_lossy(code)));
+        }
+    }
+    Ok(())
+}

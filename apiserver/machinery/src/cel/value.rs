@@ -1,0 +1,308 @@
+//! Values at run time. Objects and lists of the validated object are borrowed and looked into lazily,
+//! with their schema; nothing is converted that no rule asks for.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use chrono::{DateTime, FixedOffset};
+use serde_json::{Map, Value};
+
+use super::net::Cidr;
+use super::quantity::Quantity;
+use super::semver::Semver;
+use super::url::Url;
+use crate::schema::{Kind, ListType, Schema};
+
+/// A value.
+#[derive(Debug, Clone)]
+pub enum Val<'a> {
+    /// null
+    Null,
+    /// bool
+    Bool(bool),
+    /// int
+    Int(i64),
+    /// uint
+    Uint(u64),
+    /// double
+    Double(f64),
+    /// string
+    Text(Cow<'a, str>),
+    /// bytes
+    Bytes(Rc<[u8]>),
+    /// Nanoseconds.
+    Duration(i64),
+    /// A point in time, with the zone it was written in.
+    Timestamp(DateTime<FixedOffset>),
+    /// A list made by the rule.
+    List(Rc<Vec<Val<'a>>>),
+    /// A map made by the rule, in order of insertion.
+    Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
+    /// A list of the object.
+    Array(&'a [Value], Option<&'a Schema>),
+    /// A map or an object of the object.
+    Object(&'a Map<String, Value>, Option<&'a Schema>),
+    /// An optional.
+    Optional(Option<Rc<Val<'a>>>),
+    /// A type.
+    Type(&'static str),
+    /// `quantity('1Gi')`
+    Quantity(Rc<Quantity>),
+    /// `semver('1.2.3')`
+    Semver(Rc<Semver>),
+    /// `ip('::1')`
+    Ip(std::net::IpAddr),
+    /// `cidr('10.0.0.0/8')`
+    Cidr(Cidr),
+    /// `url('https://x')`
+    Url(Rc<Url>),
+    /// `format.dns1123Label()`
+    Format(&'static str),
+}
+
+/// Why an evaluation failed, in cel-go's words.
+pub type Failure = Cow<'static, str>;
+
+/// What evaluation returns.
+pub type Outcome<'a> = Result<Val<'a>, Failure>;
+
+impl<'a> Val<'a> {
+    /// A part of the object, as its schema types it.
+    pub fn of(value: &'a Value, schema: Option<&'a Schema>) -> Val<'a> {
+        match value {
+            Value::Null => Val::Null,
+            Value::Bool(flag) => Val::Bool(*flag),
+            Value::Number(number) => {
+                let double = schema.is_some_and(|schema| schema.kind == Some(Kind::Number));
+                match number.as_i64() {
+                    Some(int) if !double => Val::Int(int),
+                    _ => {
+                        let float = number.as_f64().unwrap_or(f64::NAN);
+                        let int = schema.is_some_and(|schema| schema.kind == Some(Kind::Integer));
+                        if int && float.fract() == 0.0 { Val::Int(float as i64) } else { Val::Double(float) }
+                    }
+                }
+            }
+            Value::String(text) => formatted(text, schema),
+            Value::Array(list) => Val::Array(list, schema),
+            Value::Object(map) => Val::Object(map, schema),
+        }
+    }
+
+    /// A string.
+    pub fn text(text: impl Into<String>) -> Val<'a> {
+        Val::Text(Cow::Owned(text.into()))
+    }
+
+    /// A list.
+    pub fn list(items: Vec<Val<'a>>) -> Val<'a> {
+        Val::List(Rc::new(items))
+    }
+
+    /// An optional with a value.
+    pub fn some(value: Val<'a>) -> Val<'a> {
+        Val::Optional(Some(Rc::new(value)))
+    }
+
+    /// The type's name.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Val::Null => "null_type",
+            Val::Bool(_) => "bool",
+            Val::Int(_) => "int",
+            Val::Uint(_) => "uint",
+            Val::Double(_) => "double",
+            Val::Text(_) => "string",
+            Val::Bytes(_) => "bytes",
+            Val::Duration(_) => "google.protobuf.Duration",
+            Val::Timestamp(_) => "google.protobuf.Timestamp",
+            Val::List(_) | Val::Array(..) => "list",
+            Val::Map(_) | Val::Object(..) => "map",
+            Val::Optional(_) => "optional_type",
+            Val::Type(_) => "type",
+            Val::Quantity(_) => "kubernetes.Quantity",
+            Val::Semver(_) => "kubernetes.Semver",
+            Val::Ip(_) => "net.IP",
+            Val::Cidr(_) => "net.CIDR",
+            Val::Url(_) => "kubernetes.URL",
+            Val::Format(_) => "kubernetes.NamedFormat",
+        }
+    }
+
+    /// The items of a list.
+    pub fn items(&self) -> Option<Vec<Val<'a>>> {
+        match self {
+            Val::List(items) => Some(items.to_vec()),
+            Val::Array(list, schema) => {
+                let items = schema.and_then(|schema| schema.items.as_deref());
+                Some(list.iter().map(|value| Val::of(value, items)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The entries of a map.
+    pub fn entries(&self) -> Option<Vec<(Val<'a>, Val<'a>)>> {
+        match self {
+            Val::Map(entries) => Some(entries.to_vec()),
+            Val::Object(map, schema) => Some(
+                map.iter()
+                    .map(|(key, value)| (Val::Text(Cow::Borrowed(key)), Val::of(value, child(*schema, key))))
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The value under a key; `None` when there is none, or this is no map.
+    pub fn get(&self, key: &Val<'a>) -> Option<Val<'a>> {
+        match (self, key) {
+            (Val::Map(entries), key) => {
+                entries.iter().find(|(found, _)| found.equals(key)).map(|(_, value)| value.clone())
+            }
+            (Val::Object(map, schema), Val::Text(key)) => {
+                map.get(&**key).map(|value| Val::of(value, child(*schema, key)))
+            }
+            _ => None,
+        }
+    }
+
+    fn list_type(&self) -> Option<(ListType, &'a Schema)> {
+        match self {
+            Val::Array(_, Some(schema)) => schema.list_type.map(|kind| (kind, *schema)),
+            _ => None,
+        }
+    }
+
+    /// Equality of CEL: numbers by value across types, sets and list maps without regard to order.
+    pub fn equals(&self, other: &Val<'_>) -> bool {
+        match (self, other) {
+            (Val::Null, Val::Null) => true,
+            (Val::Bool(a), Val::Bool(b)) => a == b,
+            (Val::Int(_) | Val::Uint(_) | Val::Double(_), Val::Int(_) | Val::Uint(_) | Val::Double(_)) => {
+                number_order(self, other) == Some(Ordering::Equal)
+            }
+            (Val::Text(a), Val::Text(b)) => a == b,
+            (Val::Bytes(a), Val::Bytes(b)) => a == b,
+            (Val::Duration(a), Val::Duration(b)) => a == b,
+            (Val::Timestamp(a), Val::Timestamp(b)) => a == b,
+            (Val::Array(a, Some(s)), Val::Array(b, Some(t))) if std::ptr::eq(*s, *t) && a == b => true,
+            (Val::Object(a, _), Val::Object(b, _)) if std::ptr::eq(*a, *b) => true,
+            (Val::List(_) | Val::Array(..), Val::List(_) | Val::Array(..)) => self.equal_lists(other),
+            (Val::Map(_) | Val::Object(..), Val::Map(_) | Val::Object(..)) => {
+                let (Some(a), Some(b)) = (self.entries(), other.entries()) else { return false };
+                a.len() == b.len()
+                    && a.iter().all(|(k, v)| b.iter().any(|(k2, v2)| k.equals(k2) && v.equals(v2)))
+            }
+            (Val::Optional(a), Val::Optional(b)) => match (a, b) {
+                (Some(a), Some(b)) => a.equals(b),
+                (None, None) => true,
+                _ => false,
+            },
+            (Val::Type(a), Val::Type(b)) => a == b,
+            (Val::Quantity(a), Val::Quantity(b)) => a.compare(b) == Ordering::Equal,
+            (Val::Semver(a), Val::Semver(b)) => a.compare(b) == Ordering::Equal,
+            (Val::Ip(a), Val::Ip(b)) => a == b,
+            (Val::Cidr(a), Val::Cidr(b)) => a == b,
+            (Val::Url(a), Val::Url(b)) => a == b,
+            (Val::Format(a), Val::Format(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    fn equal_lists(&self, other: &Val<'_>) -> bool {
+        let (Some(a), Some(b)) = (self.items(), other.items()) else { return false };
+        if a.len() != b.len() {
+            return false;
+        }
+        let unordered = [self.list_type().map(|(kind, _)| kind), other.list_type().map(|(kind, _)| kind)];
+        if unordered.iter().any(|kind| matches!(kind, Some(ListType::Set | ListType::Map))) {
+            return a.iter().all(|item| b.iter().any(|found| item.equals(found)));
+        }
+        a.iter().zip(&b).all(|(a, b)| a.equals(b))
+    }
+
+    /// `a + b` of lists: the union of sets, the merge of list maps, else one after the other.
+    pub fn concat(&self, other: &Val<'a>) -> Option<Val<'a>> {
+        let (mut items, more) = (self.items()?, other.items()?);
+        match self.list_type() {
+            Some((ListType::Set, _)) => {
+                for item in more {
+                    if !items.iter().any(|found| found.equals(&item)) {
+                        items.push(item);
+                    }
+                }
+            }
+            Some((ListType::Map, schema)) => {
+                for item in more {
+                    let same = |found: &Val<'a>| {
+                        schema.list_map_keys.iter().all(|key| {
+                            let key = Val::text(key.clone());
+                            match (found.get(&key), item.get(&key)) {
+                                (Some(a), Some(b)) => a.equals(&b),
+                                (None, None) => true,
+                                _ => false,
+                            }
+                        })
+                    };
+                    match items.iter().position(same) {
+                        Some(at) => items[at] = item,
+                        None => items.push(item),
+                    }
+                }
+            }
+            _ => items.extend(more),
+        }
+        Some(Val::list(items))
+    }
+
+    /// Order of values that have one.
+    pub fn order(&self, other: &Val<'_>) -> Option<Ordering> {
+        match (self, other) {
+            (Val::Bool(a), Val::Bool(b)) => Some(a.cmp(b)),
+            (Val::Text(a), Val::Text(b)) => Some(a.cmp(b)),
+            (Val::Bytes(a), Val::Bytes(b)) => Some(a.cmp(b)),
+            (Val::Duration(a), Val::Duration(b)) => Some(a.cmp(b)),
+            (Val::Timestamp(a), Val::Timestamp(b)) => Some(a.cmp(b)),
+            _ => number_order(self, other),
+        }
+    }
+}
+
+fn formatted<'a>(text: &'a str, schema: Option<&Schema>) -> Val<'a> {
+    let plain = || Val::Text(Cow::Borrowed(text));
+    let Some(schema) = schema.filter(|schema| schema.kind == Some(Kind::String)) else { return plain() };
+    match schema.validation.format.as_deref() {
+        Some("date-time") => super::time::parse_timestamp(text).map_or_else(plain, Val::Timestamp),
+        Some("date") => {
+            super::time::parse_timestamp(&format!("{text}T00:00:00Z")).map_or_else(plain, Val::Timestamp)
+        }
+        Some("duration") => super::time::parse_openapi_duration(text).map_or_else(plain, Val::Duration),
+        Some("byte") => {
+            super::functions::decode_base64(text).map_or_else(plain, |bytes| Val::Bytes(bytes.into()))
+        }
+        _ => plain(),
+    }
+}
+
+/// The schema of a key's value.
+pub fn child<'a>(schema: Option<&'a Schema>, key: &str) -> Option<&'a Schema> {
+    let schema = schema?;
+    schema.properties.get(key).or(schema.additional_properties.as_deref())
+}
+
+fn number_order(a: &Val<'_>, b: &Val<'_>) -> Option<Ordering> {
+    match (a, b) {
+        (Val::Int(a), Val::Int(b)) => Some(a.cmp(b)),
+        (Val::Uint(a), Val::Uint(b)) => Some(a.cmp(b)),
+        (Val::Int(a), Val::Uint(b)) => Some(u64::try_from(*a).map_or(Ordering::Less, |a| a.cmp(b))),
+        (Val::Uint(a), Val::Int(b)) => Some(u64::try_from(*b).map_or(Ordering::Greater, |b| a.cmp(&b))),
+        (Val::Double(a), Val::Double(b)) => a.partial_cmp(b),
+        (Val::Double(a), Val::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (Val::Int(a), Val::Double(b)) => (*a as f64).partial_cmp(b),
+        (Val::Double(a), Val::Uint(b)) => a.partial_cmp(&(*b as f64)),
+        (Val::Uint(a), Val::Double(b)) => (*a as f64).partial_cmp(b),
+        _ => None,
+    }
+}

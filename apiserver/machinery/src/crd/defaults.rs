@@ -1,0 +1,69 @@
+//! Defaults must be valid themselves.
+
+use super::invalid;
+use crate::field::FieldError;
+use crate::schema::{Schema, default, prune, validate_embedded, validate_part};
+
+/// Checks every default of a structural schema.
+pub(super) fn validate(schema: &Schema, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    walk(schema, path, true, &mut errors);
+    errors
+}
+
+fn walk(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) {
+    if !schema.has_defaults {
+        return;
+    }
+    check(schema, &format!("{path}.default"), root, errors);
+    for (name, property) in &schema.properties {
+        walk(property, &format!("{path}.properties[{name}]"), false, errors);
+    }
+    if let Some(additional) = &schema.additional_properties {
+        walk(additional, &format!("{path}.additionalProperties"), false, errors);
+    }
+    if let Some(items) = &schema.items {
+        walk(items, &format!("{path}.items"), false, errors);
+    }
+}
+
+fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) {
+    let Some(written) = &schema.default else { return };
+    if root || schema.embedded_resource {
+        let mut holder = Schema::default();
+        let embedded = Schema { embedded_resource: true, has_embedded: true, ..schema.clone() };
+        holder.properties.insert("default".into(), embedded);
+        let object = serde_json::json!({"default": written});
+        let prefix = path.strip_suffix("default").unwrap_or_default();
+        errors.extend(
+            validate_embedded(&holder, &object)
+                .into_iter()
+                .map(|error| FieldError { field: format!("{prefix}{}", error.field), ..error }),
+        );
+    }
+    let mut pruned = written.clone();
+    let inner = Schema { embedded_resource: schema.embedded_resource || root, ..schema.clone() };
+    if !prune_value(&inner, &mut pruned) {
+        errors.push(invalid(path, written, "must not have unknown fields"));
+    }
+    let mut filled = pruned;
+    default(schema, &mut filled);
+    let found = validate_part(schema, path, &filled);
+    if found.is_empty() && !root {
+        errors.extend(crate::cel::validate(schema, &filled, None).into_iter().map(|error| {
+            let dot = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
+            FieldError { field: format!("{path}{dot}{}", error.field), ..error }
+        }));
+    }
+    errors.extend(found);
+}
+
+/// Prunes and says whether nothing had to go. Only resources keep the fields that every object has.
+fn prune_value(schema: &Schema, value: &mut serde_json::Value) -> bool {
+    let mut holder = Schema::default();
+    holder.properties.insert("value".into(), schema.clone());
+    let mut object = serde_json::json!({"value": value});
+    let clean = prune(&holder, &mut object).is_empty();
+    *value = object["value"].take();
+    clean
+}

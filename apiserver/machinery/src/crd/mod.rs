@@ -1,0 +1,71 @@
+//! CustomResourceDefinitions: decoding, defaulting, validation and conditions, as apiextensions-apiserver
+//! does them. Everything works on the object as JSON in version v1.
+
+mod conditions;
+mod decode;
+mod defaults;
+mod keywords;
+mod names;
+mod rules;
+mod spec;
+mod structural;
+
+pub use conditions::{
+    CLEANUP_FINALIZER, Taken, accept_names, is_established, prepare_for_create, prepare_for_update,
+    remove_condition, set_condition,
+};
+pub use decode::decode;
+pub use spec::{validate, validate_update};
+
+use serde_json::Value;
+
+use crate::field::{FieldError, FieldErrorKind};
+
+/// Fills in what the API defaults: singular, list kind, conversion strategy, and of conversion webhooks
+/// the port of the service.
+pub fn default(object: &mut Value) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let missing = |found: Option<&Value>| found.and_then(Value::as_str).is_none_or(str::is_empty);
+        if missing(names.get("singular")) && !kind.is_empty() {
+            names.insert("singular".into(), kind.to_lowercase().into());
+        }
+        if missing(names.get("listKind")) && !kind.is_empty() {
+            names.insert("listKind".into(), format!("{kind}List").into());
+        }
+    }
+    let conversion = spec.entry("conversion").or_insert(Value::Null);
+    if conversion.is_null() {
+        *conversion = serde_json::json!({"strategy": "None"});
+    }
+    let service = conversion.pointer_mut("/webhook/clientConfig/service").and_then(Value::as_object_mut);
+    if let Some(service) = service.filter(|service| service.get("port").is_none_or(Value::is_null)) {
+        service.insert("port".into(), 443.into());
+    }
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn invalid(field: impl Into<String>, value: &Value, detail: impl Into<String>) -> FieldError {
+    FieldError::new(FieldErrorKind::Invalid, field, value, detail)
+}
+
+fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+    FieldError::bare(FieldErrorKind::Required, field, detail)
+}
+
+fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+    FieldError::bare(FieldErrorKind::Forbidden, field, detail)
+}
+
+fn unsupported(field: impl Into<String>, value: &Value, allowed: &[&str]) -> FieldError {
+    let allowed: Vec<Value> = allowed.iter().map(|text| Value::from(*text)).collect();
+    FieldError::not_supported(field, value, &allowed)
+}

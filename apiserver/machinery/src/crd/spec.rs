@@ -1,0 +1,418 @@
+//! Validation of the whole object.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    defaults, forbidden, invalid, keywords, list, names, required, rules, structural, text, unsupported,
+};
+use crate::field::{FieldError, FieldErrorKind};
+use crate::schema::Schema;
+use crate::schema::names::{dns1035_label, dns1123_subdomain};
+
+/// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
+pub fn validate(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let name = text(object, "/metadata/name");
+    let wanted = format!("{}.{}", text(object, "/spec/names/plural"), text(object, "/spec/group"));
+    for problem in dns1123_subdomain(name) {
+        errors.push(invalid("metadata.name", &name.into(), problem));
+    }
+    if name != wanted {
+        errors.push(invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
+    }
+    errors.extend(names::group(text(object, "/spec/group")));
+    errors.extend(spec(object));
+    errors.extend(names::validate(
+        object.pointer("/status/acceptedNames").unwrap_or(&Value::Null),
+        "status.acceptedNames",
+    ));
+    errors.extend(stored_versions(object));
+    errors.extend(names::approval(object));
+    if object.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
+        let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                      spec.versions[*].schema instead";
+        errors.push(invalid("spec.preserveUnknownFields", &true.into(), detail));
+    }
+    errors
+}
+
+/// Validates an update; what identifies the resource cannot change.
+pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut immutable = |pointer: &str, field: &str| {
+        let value = new.pointer(pointer).unwrap_or(&Value::Null);
+        if value != old.pointer(pointer).unwrap_or(&Value::Null) {
+            errors.push(invalid(field, value, "field is immutable"));
+        }
+    };
+    immutable("/spec/group", "spec.group");
+    immutable("/spec/names/plural", "spec.names.plural");
+    if super::is_established(old) {
+        immutable("/spec/scope", "spec.scope");
+        immutable("/spec/names/kind", "spec.names.kind");
+    }
+    errors.extend(spec(new));
+    errors.extend(stored_versions(new));
+    if names::approval(old).is_empty() {
+        errors.extend(names::approval(new));
+    }
+    errors
+}
+
+/// What of a version stands at the top level when all versions agree about it, as the internal type has it.
+fn hoisted<'a>(versions: &'a [Value], key: &str) -> Option<&'a Value> {
+    let (first, rest) = versions.split_first()?;
+    let value = first.get(key);
+    rest.iter().all(|version| version.get(key) == value).then_some(value).flatten()
+}
+
+fn spec(object: &Value) -> Vec<FieldError> {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let versions = list(spec, "/versions");
+    let mut errors = Vec::new();
+    match text(spec, "/scope") {
+        "" => errors.push(required("spec.scope", "")),
+        "Cluster" | "Namespaced" => {}
+        other => errors.push(unsupported("spec.scope", &other.into(), &["Cluster", "Namespaced"])),
+    }
+    for (i, version) in versions.iter().enumerate() {
+        if version.pointer("/schema/openAPIV3Schema").is_none_or(Value::is_null) {
+            errors.push(required(format!("spec.versions[{i}].schema.openAPIV3Schema"), ""));
+        }
+        let name = text(version, "/name");
+        let problems = dns1035_label(name);
+        if !problems.is_empty() {
+            errors.push(invalid(format!("spec.versions[{i}].name"), &name.into(), problems.join(",")));
+            if i == 0 && !name.is_empty() {
+                errors.push(invalid("spec.version", &name.into(), problems.join(",")));
+            }
+        }
+        if version.get("deprecated") != Some(&Value::Bool(true))
+            && version.get("deprecationWarning").is_some_and(Value::is_string)
+        {
+            let detail = "can only be set for deprecated versions";
+            let field = format!("spec.versions[{i}].deprecationWarning");
+            errors.push(invalid(field, version.get("deprecationWarning").unwrap_or(&Value::Null), detail));
+        }
+    }
+    errors.extend(version_set(versions));
+    let names = spec.get("names").unwrap_or(&Value::Null);
+    errors.extend(names::missing(names, "spec.names"));
+    errors.extend(names::validate(names, "spec.names"));
+    errors.extend(parts(versions));
+    errors.extend(conversion(spec.get("conversion").unwrap_or(&Value::Null)));
+    errors
+}
+
+fn version_set(versions: &[Value]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let shown = || match versions {
+        [] => Value::Null,
+        versions => Value::Array(versions.iter().map(internal_version).collect()),
+    };
+    let show = |detail: &str| {
+        // The internal type, whose fields Go writes in the order of the struct.
+        let value = match shown() {
+            Value::Array(versions) => {
+                let versions: Vec<String> =
+                    versions.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                format!("[{}]", versions.join(","))
+            }
+            other => other.to_string(),
+        };
+        FieldError {
+            kind: FieldErrorKind::Invalid,
+            field: "spec.versions".into(),
+            value: Some(value),
+            detail: detail.into(),
+        }
+    };
+    let unique: BTreeSet<&str> = versions.iter().map(|version| text(version, "/name")).collect();
+    if unique.len() != versions.len() {
+        errors.push(show("must contain unique version names"));
+    }
+    if versions.iter().filter(|version| version.get("storage") == Some(&Value::Bool(true))).count() != 1 {
+        errors.push(show("must have exactly one version marked as storage version"));
+    }
+    errors
+}
+
+fn internal_version(version: &Value) -> Value {
+    let flag = |key: &str| version.get(key) == Some(&Value::Bool(true));
+    let name = json!(text(version, "/name"));
+    let warning = version.get("deprecationWarning").unwrap_or(&Value::Null);
+    Value::String(format!(
+        "{{\"Name\":{name},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{warning},\
+         \"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}}",
+        flag("served"),
+        flag("storage"),
+        flag("deprecated"),
+    ))
+}
+
+/// Schemas, subresources, columns and selectable fields: at the top level where all versions agree.
+fn parts(versions: &[Value]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let any_status =
+        versions.iter().any(|version| version.pointer("/subresources/status").is_some_and(Value::is_object));
+    match hoisted(versions, "schema") {
+        Some(schema) => errors.extend(schema_of(schema, "spec.validation", any_status)),
+        None => {
+            for (i, version) in versions.iter().enumerate() {
+                let status = version.pointer("/subresources/status").is_some_and(Value::is_object);
+                let Some(schema) = version.get("schema") else { continue };
+                errors.extend(schema_of(schema, &format!("spec.versions[{i}].schema"), status));
+            }
+        }
+    }
+    let mut each =
+        |key: &str, check: &dyn Fn(&Value, &Value, &str) -> Vec<FieldError>| match hoisted(versions, key) {
+            Some(value) => errors.extend(check(value, &versions[0], &format!("spec.{key}"))),
+            None => {
+                for (i, version) in versions.iter().enumerate() {
+                    let Some(value) = version.get(key) else { continue };
+                    errors.extend(check(value, version, &format!("spec.versions[{i}].{key}")));
+                }
+            }
+        };
+    each("subresources", &|value, _, path| subresources(value, path));
+    each("additionalPrinterColumns", &|value, _, path| {
+        let columns = value.as_array().map_or(&[][..], Vec::as_slice);
+        columns.iter().enumerate().flat_map(|(i, value)| column(value, &format!("{path}[{i}]"))).collect()
+    });
+    each("selectableFields", &selectable_fields);
+    errors
+}
+
+fn schema_of(schema: &Value, path: &str, status: bool) -> Vec<FieldError> {
+    let Some(source) = schema.get("openAPIV3Schema").filter(|source| !source.is_null()) else {
+        return Vec::new();
+    };
+    let path = format!("{path}.openAPIV3Schema");
+    let mut errors = keywords::validate_root(source, &path, status);
+    let simple = errors.is_empty();
+    match Schema::parse(source) {
+        Ok(parsed) => {
+            if simple {
+                errors.extend(rules::validate(&parsed, source, &path));
+            }
+            if !keywords::is_convertible(source) {
+                return errors;
+            }
+            let found = structural::validate(source, &path);
+            if found.is_empty() {
+                errors.extend(defaults::validate(&parsed, &path));
+            } else {
+                errors.extend(found);
+            }
+        }
+        // The keywords have been checked one by one, with better words.
+        Err(problem) if simple => errors.push(invalid(path, &"".into(), problem.to_string())),
+        Err(_) => {}
+    }
+    errors
+}
+
+fn simple_path(path: &str, field: &str) -> Option<FieldError> {
+    if path.is_empty() {
+        Some(invalid(field, &path.into(), "must not be empty"))
+    } else if !path.starts_with('.') {
+        Some(invalid(field, &path.into(), "must be a simple json path starting with ."))
+    } else {
+        None
+    }
+}
+
+fn subresources(value: &Value, path: &str) -> Vec<FieldError> {
+    let Some(scale) = value.get("scale").filter(|scale| scale.is_object()) else { return Vec::new() };
+    let mut errors = Vec::new();
+    let mut check = |key: &str, roots: &[&str], words: &str, optional: bool| {
+        let field = format!("{path}.scale.{key}");
+        let found = scale.get(key).and_then(Value::as_str).unwrap_or_default();
+        if found.is_empty() {
+            if !optional {
+                errors.push(required(field, ""));
+            }
+        } else if let Some(error) = simple_path(found, &field) {
+            errors.push(error);
+        } else if !roots.iter().any(|root| found.starts_with(root)) {
+            errors.push(invalid(field, &found.into(), format!("should be a json path under {words}")));
+        }
+    };
+    check("specReplicasPath", &[".spec."], ".spec", false);
+    check("statusReplicasPath", &[".status."], ".status", false);
+    check("labelSelectorPath", &[".spec.", ".status."], "either .spec or .status", true);
+    errors
+}
+
+fn column(column: &Value, path: &str) -> Vec<FieldError> {
+    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+    let mut errors = Vec::new();
+    if text(column, "/name").is_empty() {
+        errors.push(required(format!("{path}.name"), ""));
+    }
+    let types = format!("must be one of {}", TYPES.join(","));
+    match text(column, "/type") {
+        "" => errors.push(required(format!("{path}.type"), types)),
+        kind if !TYPES.contains(&kind) => errors.push(invalid(format!("{path}.type"), &kind.into(), types)),
+        _ => {}
+    }
+    let format = text(column, "/format");
+    if !format.is_empty() && !FORMATS.contains(&format) {
+        let detail = format!("must be one of {}", FORMATS.join(","));
+        errors.push(invalid(format!("{path}.format"), &format.into(), detail));
+    }
+    let field = format!("{path}.JSONPath");
+    match text(column, "/jsonPath") {
+        "" => errors.push(required(field, "")),
+        json_path => errors.extend(simple_path(json_path, &field)),
+    }
+    errors
+}
+
+/// More selectable fields than this are refused.
+const MAX_SELECTABLE_FIELDS: usize = 8;
+
+fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldError> {
+    let fields = value.as_array().map_or(&[][..], Vec::as_slice);
+    let mut errors = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (i, field) in fields.iter().enumerate() {
+        let at = format!("{path}[{i}].jsonPath");
+        let json_path = text(field, "/jsonPath");
+        if json_path.is_empty() {
+            errors.push(required(at, ""));
+            continue;
+        }
+        match selectable(json_path, version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null)) {
+            Err(why) => errors.push(invalid(at.clone(), &json_path.into(), why)),
+            Ok(()) if !seen.insert(json_path.to_owned()) => {
+                errors.push(FieldError::new(FieldErrorKind::Duplicate, at, &json_path.into(), ""));
+            }
+            Ok(()) => {}
+        }
+    }
+    if fields.len() > MAX_SELECTABLE_FIELDS {
+        let detail = format!("must have at most {MAX_SELECTABLE_FIELDS} items");
+        errors.push(FieldError::new(FieldErrorKind::TooMany, path, &fields.len().into(), detail));
+    }
+    errors
+}
+
+fn selectable(json_path: &str, schema: &Value) -> Result<(), String> {
+    let refused = |why: &str| Err(format!("is an invalid path: {why}"));
+    let Some(rest) = json_path.strip_prefix('.') else {
+        let end = json_path.find(['.', '[']).unwrap_or(json_path.len());
+        return refused(&format!("expected [ or . but got: {}", &json_path[..end]));
+    };
+    if rest.contains('[') {
+        return refused("array notation is not allowed");
+    }
+    let mut schema = schema;
+    for (i, name) in rest.split('.').enumerate() {
+        let Some(child) =
+            schema.get("properties").and_then(|map| map.get(name)).filter(|_| i > 0 || name != "metadata")
+        else {
+            return refused("does not refer to a valid field");
+        };
+        schema = child;
+    }
+    match text(schema, "/type") {
+        "string" | "boolean" | "integer" => Ok(()),
+        _ => Err(
+            "must point to a field of type string, boolean or integer. Enum string fields and strings with \
+                  formats are allowed."
+                .into(),
+        ),
+    }
+}
+
+fn conversion(conversion: &Value) -> Vec<FieldError> {
+    let path = "spec.conversion";
+    let mut errors = Vec::new();
+    if conversion.is_null() {
+        return errors;
+    }
+    let strategy = text(conversion, "/strategy");
+    match strategy {
+        "" => errors.push(required(format!("{path}.strategy"), "")),
+        "None" | "Webhook" => {}
+        other => errors.push(unsupported(format!("{path}.strategy"), &other.into(), &["None", "Webhook"])),
+    }
+    let client = conversion.pointer("/webhook/clientConfig").filter(|client| client.is_object());
+    let versions = list(conversion, "/webhook/conversionReviewVersions");
+    let client_path = format!("{path}.webhookClientConfig");
+    let versions_path = format!("{path}.conversionReviewVersions");
+    if strategy != "Webhook" {
+        let words = "should not be set when strategy is not set to Webhook";
+        if client.is_some() {
+            errors.push(forbidden(client_path, words));
+        }
+        if !versions.is_empty() {
+            errors.push(forbidden(versions_path, words));
+        }
+        return errors;
+    }
+    match client {
+        None => errors.push(required(client_path, "required when strategy is set to Webhook")),
+        Some(client) => errors.extend(client_config(client, &client_path)),
+    }
+    if versions.is_empty() {
+        errors.push(required(versions_path, ""));
+    } else if !versions.iter().any(|version| matches!(version.as_str(), Some("v1" | "v1beta1"))) {
+        let shown = Value::Array(versions.to_vec());
+        errors.push(invalid(versions_path, &shown, "must include at least one of v1, v1beta1"));
+    }
+    errors
+}
+
+fn client_config(client: &Value, path: &str) -> Vec<FieldError> {
+    let url = client.get("url").and_then(Value::as_str);
+    let service = client.get("service").filter(|service| service.is_object());
+    match (url, service) {
+        (Some(url), None) => webhook_url(url, &format!("{path}.url")),
+        (None, Some(service)) => ["name", "namespace"]
+            .into_iter()
+            .filter(|key| text(service, &format!("/{key}")).is_empty())
+            .map(|key| required(format!("{path}.service.{key}"), format!("service {key} is required")))
+            .collect(),
+        _ => vec![required(path, "exactly one of url or service is required")],
+    }
+}
+
+fn webhook_url(text: &str, path: &str) -> Vec<FieldError> {
+    let form = "; desired format: https://host[/path]";
+    let refuse = |value: &str, why: &str| vec![invalid(path, &value.into(), format!("{why}{form}"))];
+    match crate::cel::url::parse_request_uri(text) {
+        Err(why) => vec![required(path, format!("url must be a valid URL: parse \"{text}\": {why}{form}"))],
+        Ok(url) if url.scheme != "https" => refuse(&url.scheme, "'https' is the only allowed URL scheme"),
+        Ok(url) if url.host.is_empty() => refuse(&url.host, "host must be specified"),
+        Ok(_) => Vec::new(),
+    }
+}
+
+fn stored_versions(object: &Value) -> Vec<FieldError> {
+    let field = "status.storedVersions";
+    let stored = object.pointer("/status/storedVersions").unwrap_or(&Value::Null);
+    let versions = list(object, "/spec/versions");
+    if stored.as_array().is_none_or(Vec::is_empty) {
+        return vec![invalid(field, stored, "must have at least one stored version")];
+    }
+    let has = |name: &str| list(object, "/status/storedVersions").iter().any(|found| found == name);
+    let mut errors = Vec::new();
+    for version in versions {
+        let name = text(version, "/name");
+        if version.get("storage") == Some(&Value::Bool(true)) && !has(name) {
+            errors.push(invalid(field, stored, format!("must have the storage version {name}")));
+        }
+    }
+    for (i, name) in list(object, "/status/storedVersions").iter().enumerate() {
+        if !versions.iter().any(|version| version.get("name") == Some(name)) {
+            errors.push(invalid(format!("{field}[{i}]"), name, "must appear in spec.versions"));
+        }
+    }
+    errors
+}

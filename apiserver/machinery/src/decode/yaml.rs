@@ -1,0 +1,89 @@
+//! YAML documents as JSON values. Aliases and depth are limited; duplicate keys are reported, the last one counts.
+
+use serde_json::Value;
+use serde_saphyr::{DuplicateKeyPolicy, Options};
+
+use super::{Decoded, Format, number};
+use crate::limits::{MAX_DEPTH, MAX_YAML_ALIASES, MAX_YAML_NODES};
+
+/// Decodes the first YAML document. The error is a sentence with the line.
+pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: invalid UTF-8: {error}"))?;
+    let first = split(text).into_iter().find(|(_, document)| !is_blank(document));
+    first.map_or_else(
+        || Ok(Decoded { value: Value::Null, problems: Vec::new(), format: Format::Yaml }),
+        |(line, document)| decode(document, line),
+    )
+}
+
+/// Decodes every document of a multi-document YAML text that is not empty, each with the line it begins on (from 1).
+/// The error is a sentence with the line in the whole text.
+pub fn yaml_documents(text: &str) -> Result<Vec<(usize, Decoded)>, String> {
+    let documents = split(text).into_iter().filter(|(_, document)| !is_blank(document));
+    documents.map(|(line, document)| Ok((line, decode(document, line)?))).collect()
+}
+
+/// Cuts at `---` lines: (first line, document).
+fn split(text: &str) -> Vec<(usize, &str)> {
+    let mut documents = Vec::new();
+    let (mut start, mut first_line, mut position) = (0, 1, 0);
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let end = position + line.len();
+        let rest = line.strip_prefix("---");
+        if rest.is_some_and(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('#')) {
+            documents.push((first_line, &text[start..position]));
+            (start, first_line) = (end, index + 2);
+        }
+        position = end;
+    }
+    documents.push((first_line, &text[start..]));
+    documents
+}
+
+fn is_blank(document: &str) -> bool {
+    document.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+}
+
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    let budget = serde_saphyr::budget! {
+        max_depth: MAX_DEPTH,
+        max_aliases: MAX_YAML_ALIASES,
+        enforce_alias_anchor_ratio: false,
+        max_nodes: MAX_YAML_NODES,
+    };
+    serde_saphyr::options! { budget: budget, duplicate_keys: duplicate_keys }
+}
+
+fn decode(document: &str, first_line: usize) -> Result<Decoded, String> {
+    let read = |policy| serde_saphyr::from_str_with_options::<Value>(document, options(policy));
+    let line_of = |error: &serde_saphyr::Error| {
+        let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
+        (line, line + first_line - 1)
+    };
+    let mut value = read(DuplicateKeyPolicy::LastWins).map_err(|error| {
+        let message = error.without_snippet().to_string();
+        format!("yaml: line {}: {}", line_of(&error).1, message.lines().next().unwrap_or_default())
+    })?;
+    normalise(&mut value);
+    let problems = match read(DuplicateKeyPolicy::Error) {
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            let (line, shown) = line_of(&error);
+            let text = document.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+            let key = text.trim_start_matches([' ', '-']).split(':').next().unwrap_or_default();
+            let key = key.trim_matches(|c| "\"' ".contains(c));
+            vec![format!("line {shown}: key {key:?} already set in map")]
+        }
+    };
+    Ok(Decoded { value, problems, format: Format::Yaml })
+}
+
+/// Numbers as JSON bodies have them.
+fn normalise(value: &mut Value) {
+    match value {
+        Value::Number(found) if !found.is_i64() => *value = number(found.as_f64().unwrap_or_default()),
+        Value::Array(items) => items.iter_mut().for_each(normalise),
+        Value::Object(map) => map.values_mut().for_each(normalise),
+        _ => {}
+    }
+}

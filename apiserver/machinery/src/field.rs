@@ -1,0 +1,160 @@
+//! What is wrong with one field of an object, in the words of Kubernetes' `field.Error`.
+
+use serde_json::Value;
+
+/// The kinds of field error, with the `reason` each has in a `Status` cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// A value that must be there is not.
+    Required,
+    /// The value is malformed.
+    Invalid,
+    /// The value has the wrong type.
+    TypeInvalid,
+    /// The value is not one of the allowed ones.
+    NotSupported,
+    /// The value is there already, and must be unique.
+    Duplicate,
+    /// The value must not be given here.
+    Forbidden,
+    /// The text is too long.
+    TooLong,
+    /// The list or map has too many entries.
+    TooMany,
+    /// A referenced thing does not exist.
+    NotFound,
+    /// The server failed while it validated.
+    InternalError,
+}
+
+impl FieldErrorKind {
+    /// The `reason` of the cause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Invalid => "FieldValueInvalid",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::NotFound => "FieldValueNotFound",
+            Self::InternalError => "InternalError",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Duplicate => "Duplicate value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::NotFound => "Not found",
+            Self::InternalError => "Internal error",
+        }
+    }
+}
+
+/// One field error: where, what, and the value that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldError {
+    /// What kind of error.
+    pub kind: FieldErrorKind,
+    /// The field's path, as `spec.items[0].name`; empty for the whole object, which is written `<nil>`.
+    pub field: String,
+    /// The value as it is shown, already in its written form (strings quoted); `None` where none is shown.
+    pub value: Option<String>,
+    /// What is expected.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// An error that shows the offending value: strings quoted, everything else as JSON.
+    pub fn new(
+        kind: FieldErrorKind,
+        field: impl Into<String>,
+        value: &Value,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { kind, field: field.into(), value: Some(show(value)), detail: detail.into() }
+    }
+
+    /// The value is none of `allowed`.
+    pub fn not_supported(field: impl Into<String>, value: &Value, allowed: &[Value]) -> Self {
+        let allowed: Vec<String> = allowed
+            .iter()
+            .map(|value| value.as_str().map_or_else(|| quote(&value.to_string()), quote))
+            .collect();
+        Self::new(
+            FieldErrorKind::NotSupported,
+            field,
+            value,
+            format!("supported values: {}", allowed.join(", ")),
+        )
+    }
+
+    /// An error without a value (`Required`, `Forbidden`, `Too long`, `Too many`).
+    pub fn bare(kind: FieldErrorKind, field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { kind, field: field.into(), value: None, detail: detail.into() }
+    }
+
+    /// The message without the field, as a cause of a `Status` has it: `Invalid value: "x": detail`.
+    pub fn body(&self) -> String {
+        let mut text = self.kind.words().to_owned();
+        if let Some(value) = &self.value {
+            text.push_str(": ");
+            text.push_str(value);
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+/// A value as errors show it: strings quoted, floats as Go prints them, everything else as JSON.
+fn show(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote(text),
+        Value::Number(number) => crate::schema::show_number(number),
+        other => other.to_string(),
+    }
+}
+
+/// The text in double quotes, as Go's `%q` writes it.
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            c if (c as u32) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", c as u32)),
+            '\u{80}'..='\u{a0}' | '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+                out.push_str(&format!("\\u{:04x}", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+impl std::fmt::Display for FieldError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let field = if self.field.is_empty() { "<nil>" } else { &self.field };
+        write!(f, "{field}: {}", self.body())
+    }
+}

@@ -1,0 +1,23 @@
+//! Pure API machinery: nothing here reads the network, the disk or the wall clock (except through
+//! the doors [`clock`] and [`random`], which live here because every crate needs them).
+//!
+//! Objects are `serde_json::Value` throughout: the API server serves kinds it learns at run time.
+
+pub mod apply;
+pub mod cel;
+pub mod clock;
+pub mod crd;
+pub mod decode;
+pub mod duration;
+pub mod field;
+mod go;
+pub mod limits;
+pub mod meta;
+pub mod names;
+pub mod patch;
+pub mod protobuf;
+pub mod random;
+pub mod schema;
+pub mod selector;
+pub mod status;
+pub mod table;

@@ -1,0 +1,142 @@
+//! JSON patch (RFC 6902), with the extensions of `gopkg.in/evanphx/json-patch.v4` that clients rely on: negative indices, and
+//! `replace` of a missing member that adds it.
+
+use serde_json::{Map, Value};
+
+use crate::limits::MAX_JSON_PATCH_OPERATIONS;
+use crate::status::Status;
+
+/// Applies `operations` in order. Errors: 413 for too many, 422 for one that does not fit.
+pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
+    if operations.len() > MAX_JSON_PATCH_OPERATIONS {
+        return Err(Status::too_large(format!(
+            "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_JSON_PATCH_OPERATIONS}, got {}",
+            operations.len()
+        )));
+    }
+    for operation in operations {
+        // kube-apiserver does not tell which operation failed, nor why.
+        apply_one(&mut object, operation).ok_or_else(Status::patch_does_not_fit)?;
+    }
+    Ok(object)
+}
+
+fn apply_one(object: &mut Value, operation: &Value) -> Option<()> {
+    let path = Pointer::parse(operation.get("path")?.as_str()?)?;
+    let from = || Pointer::parse(operation.get("from")?.as_str()?);
+    match operation.get("op")?.as_str()? {
+        "add" => add(object, &path, operation.get("value").cloned().unwrap_or_default()),
+        "remove" => remove(object, &path).map(drop),
+        "replace" => replace(object, &path, operation.get("value").cloned().unwrap_or_default()),
+        "move" => {
+            let value = remove(object, &from()?)?;
+            add(object, &path, value)
+        }
+        "copy" => {
+            let value = get(object, &from()?)?.clone();
+            add(object, &path, value)
+        }
+        "test" => {
+            let wanted = operation.get("value").unwrap_or(&Value::Null);
+            let found = get(object, &path).unwrap_or(&Value::Null);
+            (found == wanted).then_some(())
+        }
+        _ => None,
+    }
+}
+
+/// A JSON pointer, unescaped.
+struct Pointer(Vec<String>);
+
+impl Pointer {
+    fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self(Vec::new()));
+        }
+        let tokens = text.strip_prefix('/')?.split('/');
+        Some(Self(tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect()))
+    }
+}
+
+fn index(token: &str, length: usize) -> Option<usize> {
+    let number: i64 = token.parse().ok()?;
+    let length = i64::try_from(length).ok()?;
+    usize::try_from(if number < 0 { number + length } else { number }).ok()
+}
+
+fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(map) => map.get(token),
+        Value::Array(items) => items.get(index(token, items.len())?),
+        _ => None,
+    }
+}
+
+fn get<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
+    path.0.iter().try_fold(object, |value, token| child(value, token))
+}
+
+/// The container of what `path` names, and its last token.
+fn parent<'a, 'p>(object: &'a mut Value, path: &'p Pointer) -> Option<(&'a mut Value, &'p str)> {
+    let (last, parents) = path.0.split_last()?;
+    let container = parents.iter().try_fold(object, |value, token| match value {
+        Value::Object(map) => map.get_mut(token),
+        Value::Array(items) => {
+            let position = index(token, items.len())?;
+            items.get_mut(position)
+        }
+        _ => None,
+    })?;
+    Some((container, last))
+}
+
+fn add(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
+    if path.0.is_empty() {
+        *object = value;
+        return Some(());
+    }
+    match parent(object, path)? {
+        (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
+        (Value::Array(items), "-") => items.push(value),
+        (Value::Array(items), token) => {
+            // A negative index counts from behind the last item.
+            let position = index(token, items.len() + usize::from(token.starts_with('-')))?;
+            if position > items.len() {
+                return None;
+            }
+            items.insert(position, value);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn remove(object: &mut Value, path: &Pointer) -> Option<Value> {
+    if path.0.is_empty() {
+        return Some(std::mem::replace(object, Value::Object(Map::new())));
+    }
+    match parent(object, path)? {
+        (Value::Object(map), name) => map.remove(name),
+        (Value::Array(items), token) => {
+            let position = index(token, items.len())?;
+            (position < items.len()).then(|| items.remove(position))
+        }
+        _ => None,
+    }
+}
+
+fn replace(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
+    if path.0.is_empty() {
+        *object = value;
+        return Some(());
+    }
+    match parent(object, path)? {
+        (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
+        (Value::Array(items), token) => {
+            let position = index(token, items.len())?;
+            *items.get_mut(position)? = value;
+        }
+        _ => return None,
+    }
+    Some(())
+}

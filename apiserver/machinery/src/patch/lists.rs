@@ -1,0 +1,130 @@
+//! Merging lists of a strategic merge patch, and their order.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::strategic::{DIRECTIVE, bad_directive, merge_map, without_directives};
+use crate::go::go_text;
+use crate::schema::Schema;
+use crate::status::Status;
+
+/// What is known of a list.
+pub struct List<'a> {
+    /// The field's name.
+    pub name: &'a str,
+    /// The schema of its items.
+    pub items: Option<&'a Schema>,
+    /// The merge key; empty for scalars.
+    pub key: &'a str,
+}
+
+/// `found` without the scalars in `items`.
+pub fn without(found: Vec<Value>, items: &[Value]) -> Vec<Value> {
+    found.into_iter().filter(|item| !items.contains(item)).collect()
+}
+
+/// `patch` merged into `original`.
+pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result<Vec<Value>, Status> {
+    let (maps, scalars): (Vec<&Value>, Vec<&Value>) =
+        original.iter().chain(&patch).partition(|item| item.is_object());
+    if !maps.is_empty() && !scalars.is_empty() || scalars.iter().any(|item| item.is_array()) {
+        return Err(Status::generic("list element types are not identical, or lists of lists"));
+    }
+    if maps.is_empty() {
+        let mut merged: Vec<Value> = Vec::new();
+        for item in original.iter().chain(&patch) {
+            if !merged.contains(item) {
+                merged.push(item.clone());
+            }
+        }
+        return Ok(enforce_order(merged, &patch, &original, ""));
+    }
+    if list.key.is_empty() {
+        return Err(Status::generic(format!("cannot merge lists without merge key for {}", list.name)));
+    }
+    let server_order = original.clone();
+    let (mut merged, patch) = special_items(original, patch, list.key)?;
+    for item in &patch {
+        let Value::Object(fields) = item else { continue };
+        let value = fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
+        match merged.iter_mut().find(|other| other.get(list.key) == Some(value)) {
+            Some(Value::Object(found)) => {
+                *found = merge_map(std::mem::take(found), fields.clone(), list.items, false)?;
+            }
+            _ => merged.extend(without_directives(item.clone())),
+        }
+    }
+    Ok(enforce_order(merged, &patch, &server_order, list.key))
+}
+
+fn no_merge_key(item: &Map<String, Value>, key: &str) -> Status {
+    let item = go_text(&Value::Object(item.clone()));
+    Status::generic(format!("map: {item} does not contain declared merge key: {key}"))
+}
+
+/// Carries out the items that are directives: (original, patch without them).
+fn special_items(
+    mut original: Vec<Value>,
+    patch: Vec<Value>,
+    key: &str,
+) -> Result<(Vec<Value>, Vec<Value>), Status> {
+    let mut rest = Vec::new();
+    let mut replace = false;
+    for item in patch {
+        let Value::Object(fields) = &item else { continue };
+        let Some(directive) = fields.get(DIRECTIVE) else {
+            rest.push(item);
+            continue;
+        };
+        match directive.as_str() {
+            Some("delete") => {
+                let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
+                original.retain(|other| other.get(key) != Some(value));
+            }
+            Some("replace") => replace = true,
+            Some("merge") => {
+                return Err(Status::generic("merging lists cannot yet be specified in the patch"));
+            }
+            _ => return Err(bad_directive(directive, fields)),
+        }
+    }
+    Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
+}
+
+/// The place of `item` in `order`, by `key` or by value.
+fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
+    order.iter().position(|other| match key {
+        "" => other == item,
+        key => other.get(key).is_some() && other.get(key) == item.get(key),
+    })
+}
+
+/// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in
+/// before the first item that comes after it there.
+pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value], key: &str) -> Vec<Value> {
+    let (mut ordered, mut others): (Vec<Value>, Vec<Value>) =
+        items.into_iter().partition(|item| place(order, item, key).is_some());
+    let by = |order: &[Value], left: &Value, right: &Value| match (
+        place(order, left, key),
+        place(order, right, key),
+    ) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        _ => Ordering::Equal,
+    };
+    ordered.sort_by(|left, right| by(order, left, right));
+    others.sort_by(|left, right| by(server_order, left, right));
+    let mut result = Vec::with_capacity(ordered.len() + others.len());
+    let mut others = others.into_iter().peekable();
+    for item in ordered {
+        while let Some(other) = others.peek() {
+            if by(server_order, other, &item) != Ordering::Less {
+                break;
+            }
+            result.extend(others.next());
+        }
+        result.push(item);
+    }
+    result.extend(others);
+    result
+}

@@ -1,0 +1,114 @@
+//! The patch formats of the API: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch.
+//!
+//! Errors follow `k8s.io/apiserver/pkg/endpoints/handlers/patch.go`.
+
+mod json;
+mod lists;
+mod shown;
+mod strategic;
+mod typed;
+
+use serde_json::{Map, Value};
+
+use crate::decode;
+use crate::field::{FieldError, FieldErrorKind};
+use crate::schema::Schema;
+use crate::status::Status;
+
+/// A patched object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patched {
+    /// The object after the patch.
+    pub object: Value,
+    /// What strict decoding objects to in the patch itself, in order.
+    pub problems: Vec<String>,
+}
+
+/// `object` after the JSON patch in `body` (JSON text).
+///
+/// Errors: 400 for a malformed patch, 413 for too many operations, 422 for a patch that does not fit the object.
+pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
+    let decoded = decode::json(body).map_err(undecodable)?;
+    let Value::Array(operations) = &decoded.value else {
+        return Err(undecodable(go_mismatch(&decoded.value, "[]handlers.jsonPatchOp")));
+    };
+    let object = json::apply(object.clone(), operations)?;
+    let problems = decoded.problems.iter().map(|problem| format!("json patch {problem}")).collect();
+    Ok(Patched { object, problems })
+}
+
+/// `object` after the merge patch in `body` (JSON text).
+///
+/// Errors: 400 for a malformed patch.
+pub fn merge_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
+    let decoded = decode::json(body).map_err(undecodable)?;
+    if !decoded.value.is_object() {
+        return Err(undecodable(go_mismatch(&decoded.value, "map[string]interface {}")));
+    }
+    let mut object = object.clone();
+    merge(&mut object, decoded.value);
+    Ok(Patched { object, problems: decoded.problems })
+}
+
+/// `object` after the strategic merge patch in `body` (JSON text), by the merge keys and strategies of `schema`.
+///
+/// Errors: 400 for a malformed patch, 422 or 500 for one that does not fit the object.
+pub fn strategic_merge_patch(object: &Value, body: &[u8], schema: &Schema) -> Result<Patched, Status> {
+    let decoded = decode::json(body).map_err(undecodable)?;
+    let Value::Object(patch) = &decoded.value else {
+        return Err(undecodable(go_mismatch(&decoded.value, "map[string]interface {}")));
+    };
+    let object = strategic::apply(object, patch, schema)?;
+    Ok(Patched { object, problems: decoded.problems })
+}
+
+/// 422 for a patch whose result is no valid object of its kind; `shown` is the patch or the object as the message shows it.
+pub fn invalid(shown: &str, detail: &str) -> Status {
+    let error = FieldError::new(FieldErrorKind::Invalid, "patch", &shown.into(), detail);
+    let mut status = Status::invalid("", "", "", &[error]);
+    if let Some(Value::Object(details)) = &mut status.details {
+        details.retain(|_, value| value != "");
+    }
+    status
+}
+
+/// 422 for a patched object of a built-in kind (or not) that cannot be read as its kind.
+pub fn invalid_result(object: &Value, built_in: bool, detail: &str) -> Status {
+    let shown = if built_in { shown::built_in(object) } else { object.to_string() };
+    invalid(&shown, detail)
+}
+
+/// RFC 7386.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(fields) = target else { return };
+    for (name, value) in patch {
+        if value.is_null() {
+            fields.remove(&name);
+        } else {
+            merge(fields.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn undecodable(error: impl std::fmt::Display) -> Status {
+    Status::bad_request(format!("error decoding patch: {error}"))
+}
+
+fn go_mismatch(value: &Value, wanted: &str) -> String {
+    let kind = match value {
+        Value::Null => return format!("json: cannot unmarshal null into Go value of type {wanted}"),
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    format!("json: cannot unmarshal {kind} into Go value of type {wanted}")
+}

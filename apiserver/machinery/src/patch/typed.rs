@@ -1,0 +1,57 @@
+//! Whether a patched object can be one of its built-in kind: the check that Go's types are.
+
+use serde_json::Value;
+
+use crate::apply::types::OBJECT_META;
+use crate::go::go_type;
+use crate::schema::{Kind, Schema};
+
+/// Checks the types of `value`. The error is a sentence, as Go's converter words it.
+pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
+    if value.is_null() || schema.int_or_string || schema.preserve_unknown_fields {
+        return Ok(());
+    }
+    let cannot_restore = |wanted: &str| Err(format!("cannot restore {wanted} from {}", go_kind(value)));
+    let cannot_convert = |wanted: &str| Err(format!("cannot convert {} to {wanted}", go_type(value)));
+    match (schema.kind, value) {
+        (Some(Kind::Object), Value::Object(fields)) => {
+            for (name, field) in fields {
+                let below = if root && name == "metadata" {
+                    Some(&*OBJECT_META)
+                } else {
+                    schema.properties.get(name).or(schema.additional_properties.as_deref())
+                };
+                if let Some(below) = below {
+                    check(field, below, false)?;
+                }
+            }
+            Ok(())
+        }
+        (Some(Kind::Array), Value::Array(items)) => {
+            let Some(below) = schema.items.as_deref() else { return Ok(()) };
+            items.iter().try_for_each(|item| check(item, below, false))
+        }
+        (Some(Kind::Object), _) if schema.properties.is_empty() => cannot_restore("map"),
+        (Some(Kind::Object), _) => cannot_restore("struct"),
+        (Some(Kind::Array), _) => cannot_restore("slice"),
+        (Some(Kind::String), Value::String(_))
+        | (Some(Kind::Boolean), Value::Bool(_))
+        | (Some(Kind::Integer | Kind::Number), Value::Number(_))
+        | (None, _) => Ok(()),
+        (Some(Kind::String), _) => cannot_convert("string"),
+        (Some(Kind::Boolean), _) => cannot_convert("bool"),
+        (Some(Kind::Integer), _) => cannot_convert(match schema.validation.format.as_deref() {
+            Some("int64") => "int64",
+            _ => "int32",
+        }),
+        (Some(Kind::Number), _) => cannot_convert("float64"),
+    }
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+        other => go_type(other),
+    }
+}

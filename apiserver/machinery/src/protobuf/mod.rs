@@ -1,0 +1,159 @@
+//! Request bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send so.
+
+mod kinds;
+mod wire;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::DateTime;
+use serde_json::{Map, Value};
+
+use self::kinds::{Field, Kind, Message, Type};
+use self::wire::{Reader, Wire};
+use crate::clock::{rfc3339, rfc3339_micro};
+use crate::limits::MAX_DEPTH;
+
+/// What every body begins with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// Decodes `k8s\0` followed by a `runtime.Unknown` into the object's JSON form, `apiVersion` and `kind` included.
+/// `default_kind` is (`apiVersion`, `kind`) for a body that names none.
+///
+/// The error is a sentence; for a kind that is not known here it names the kind.
+pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value, String> {
+    let body = bytes.strip_prefix(MAGIC).ok_or("the body does not begin with the protobuf prefix k8s\\0")?;
+    let unknown = message(body, &kinds::UNKNOWN, 0)?;
+    let text = |name: &str| unknown.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let (default_version, default_name) = default_kind.unzip();
+    let api_version = text("apiVersion").or(default_version).unwrap_or_default();
+    let kind = text("kind").or(default_name).unwrap_or_default();
+    let raw = match unknown.get("raw").and_then(Value::as_str) {
+        Some(raw) => STANDARD.decode(raw).map_err(|error| error.to_string())?,
+        None => Vec::new(),
+    };
+    let described = kinds::find(api_version, kind)
+        .ok_or_else(|| format!("{kind} in {api_version} cannot be sent as protobuf here; send JSON"))?;
+    let mut object = message(&raw, described, 0).map_err(|error| format!("{kind}: {error}"))?;
+    object.insert("apiVersion".to_owned(), api_version.into());
+    object.insert("kind".to_owned(), kind.into());
+    Ok(Value::Object(object))
+}
+
+fn message(bytes: &[u8], described: &Message, depth: usize) -> Result<Map<String, Value>, String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("nested deeper than {MAX_DEPTH} levels"));
+    }
+    let mut object = Map::new();
+    let mut reader = Reader::new(bytes);
+    while let Some((number, wire)) = reader.field()? {
+        let Some(field) = described.0.iter().find(|field| field.number == number) else { continue };
+        if let Some(value) =
+            read(field, wire, &mut object, depth).map_err(|error| format!("{}: {error}", field.name))?
+        {
+            object.insert(field.name.to_owned(), value);
+        }
+    }
+    Ok(object)
+}
+
+/// The value of one occurrence of `field`, together with what earlier occurrences gave; `None` to leave it out.
+fn read(
+    field: &Field,
+    wire: Wire<'_>,
+    object: &mut Map<String, Value>,
+    depth: usize,
+) -> Result<Option<Value>, String> {
+    match field.kind {
+        Kind::Plain => Ok(value(field.ty, wire, depth)?.filter(|value| !is_zero(value))),
+        Kind::Optional => value(field.ty, wire, depth),
+        Kind::List => {
+            let mut list = match object.remove(field.name) {
+                Some(Value::Array(list)) => list,
+                _ => Vec::new(),
+            };
+            list.extend(value(field.ty, wire, depth)?);
+            Ok(Some(Value::Array(list)))
+        }
+        Kind::Map => {
+            let mut map = match object.remove(field.name) {
+                Some(Value::Object(map)) => map,
+                _ => Map::new(),
+            };
+            let (key, item) = entry(field.ty, wire, depth)?;
+            map.insert(key, item);
+            Ok(Some(Value::Object(map)))
+        }
+        // The fields of the inner message stand in the outer object.
+        Kind::Inline => {
+            if let Some(Value::Object(inner)) = value(field.ty, wire, depth)? {
+                object.extend(inner);
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Go leaves out what is zero, but protobuf carries it.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+fn entry(ty: Type, wire: Wire<'_>, depth: usize) -> Result<(String, Value), String> {
+    let mut reader = Reader::new(wire.bytes()?);
+    let (mut key, mut item) = (String::new(), None);
+    while let Some((number, wire)) = reader.field()? {
+        match number {
+            1 => key = wire.text()?.to_owned(),
+            2 => item = value(ty, wire, depth)?,
+            _ => {}
+        }
+    }
+    Ok((key, item.unwrap_or_else(|| "".into())))
+}
+
+fn value(ty: Type, wire: Wire<'_>, depth: usize) -> Result<Option<Value>, String> {
+    Ok(match ty {
+        Type::Text => Some(wire.text()?.into()),
+        Type::Bytes => Some(STANDARD.encode(wire.bytes()?).into()),
+        Type::Integer => Some(wire.integer()?.into()),
+        Type::Boolean => Some((wire.integer()? != 0).into()),
+        Type::Time => time(wire.bytes()?, rfc3339)?,
+        Type::MicroTime => time(wire.bytes()?, rfc3339_micro)?,
+        Type::RawJson => {
+            let raw = message(wire.bytes()?, &kinds::RAW, depth + 1)?;
+            let bytes = raw.get("raw").and_then(Value::as_str).map(|raw| STANDARD.decode(raw));
+            match bytes {
+                Some(Ok(bytes)) if !bytes.is_empty() => Some(crate::decode::json(&bytes)?.value),
+                _ => None,
+            }
+        }
+        Type::Texts => {
+            let inner = message(wire.bytes()?, &kinds::ITEMS, depth + 1)?;
+            Some(inner.get("items").cloned().unwrap_or_else(|| Value::Array(Vec::new())))
+        }
+        Type::Message(described) => Some(Value::Object(message(wire.bytes()?, described, depth + 1)?)),
+    })
+}
+
+fn time(bytes: &[u8], write: fn(DateTime<chrono::Utc>) -> String) -> Result<Option<Value>, String> {
+    let mut reader = Reader::new(bytes);
+    let (mut seconds, mut nanos) = (None, 0);
+    while let Some((number, wire)) = reader.field()? {
+        match number {
+            1 => seconds = Some(wire.integer()?),
+            2 => nanos = wire.integer()?,
+            _ => {}
+        }
+    }
+    let Some(seconds) = seconds else { return Ok(None) };
+    let nanos = u32::try_from(nanos).map_err(|_| format!("{nanos} nanoseconds"))?;
+    let time =
+        DateTime::from_timestamp(seconds, nanos).ok_or_else(|| format!("no such time: {seconds} s"))?;
+    Ok(Some(write(time).into()))
+}

@@ -1,0 +1,84 @@
+//! The wire format of protobuf.
+
+/// The value of a field as it stands in the message.
+#[derive(Debug, Clone, Copy)]
+pub enum Wire<'a> {
+    /// Integers and booleans.
+    Varint(u64),
+    /// Texts, bytes, messages.
+    Bytes(&'a [u8]),
+    /// Fixed-size numbers, which no kind here has.
+    Fixed,
+}
+
+impl<'a> Wire<'a> {
+    /// As bytes.
+    pub fn bytes(self) -> Result<&'a [u8], String> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            _ => Err("expected a length-delimited field".to_owned()),
+        }
+    }
+
+    /// As text.
+    pub fn text(self) -> Result<&'a str, String> {
+        std::str::from_utf8(self.bytes()?).map_err(|error| error.to_string())
+    }
+
+    /// As a signed integer.
+    pub fn integer(self) -> Result<i64, String> {
+        match self {
+            Self::Varint(number) => Ok(number.cast_signed()),
+            _ => Err("expected a varint field".to_owned()),
+        }
+    }
+}
+
+/// Reads the fields of one message.
+pub struct Reader<'a>(&'a [u8]);
+
+const TRUNCATED: &str = "the message ends in the middle of a field";
+
+impl<'a> Reader<'a> {
+    /// A reader of the message `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The next field; `None` at the end.
+    pub fn field(&mut self) -> Result<Option<(u64, Wire<'a>)>, String> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let wire = match tag & 7 {
+            0 => Wire::Varint(self.varint()?),
+            1 => self.take(8).map(|_| Wire::Fixed)?,
+            2 => {
+                let length = usize::try_from(self.varint()?).map_err(|_| TRUNCATED)?;
+                Wire::Bytes(self.take(length)?)
+            }
+            5 => self.take(4).map(|_| Wire::Fixed)?,
+            other => return Err(format!("unknown wire type {other}")),
+        };
+        Ok(Some((tag >> 3, wire)))
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(TRUNCATED)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn varint(&mut self) -> Result<u64, String> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.take(1)?[0];
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err("a varint is longer than 64 bits".to_owned())
+    }
+}

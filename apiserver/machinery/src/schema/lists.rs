@@ -1,0 +1,83 @@
+//! `x-kubernetes-list-type: set` and `map`: no item twice.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{ListType, Schema};
+use crate::field::{FieldError, FieldErrorKind};
+
+/// Reports each item of a set that equals an earlier one, and each item of a map whose keys equal
+/// those of an earlier one.
+pub fn validate_lists(schema: &Schema, object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    walk(schema, object, &mut String::new(), &mut errors);
+    errors
+}
+
+fn walk(schema: &Schema, value: &Value, path: &mut String, errors: &mut Vec<FieldError>) {
+    if !schema.has_lists {
+        return;
+    }
+    let length = path.len();
+    match value {
+        Value::Array(list) => {
+            duplicates(schema, list, path, errors);
+            let Some(items) = schema.items.as_deref() else { return };
+            for (i, item) in list.iter().enumerate().filter(|(_, item)| item.is_object() || item.is_array()) {
+                path.push_str(&format!("[{i}]"));
+                walk(items, item, path, errors);
+                path.truncate(length);
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
+                let child = match (schema.properties.get(key), schema.additional_properties.as_deref()) {
+                    (Some(child), _) => {
+                        if length > 0 {
+                            path.push('.');
+                        }
+                        path.push_str(key);
+                        child
+                    }
+                    (None, Some(child)) => {
+                        path.push_str(&format!("[{key}]"));
+                        child
+                    }
+                    (None, None) => continue,
+                };
+                walk(child, value, path, errors);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    let identity: fn(&Schema, &Value) -> Option<Value> = match schema.list_type {
+        Some(ListType::Set) => |_, item| Some(item.clone()),
+        Some(ListType::Map) => |schema, item| keys(schema, item).map(Value::Object),
+        Some(ListType::Atomic) | None => return,
+    };
+    let mut seen = BTreeSet::new();
+    for (i, item) in list.iter().enumerate() {
+        let Some(identity) = identity(schema, item) else { continue };
+        if !seen.insert(identity.to_string()) {
+            let field = format!("{path}[{i}]");
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &identity, ""));
+        }
+    }
+}
+
+/// The values of the list's map keys in an item; defaults stand in for what is missing.
+pub(crate) fn keys(schema: &Schema, item: &Value) -> Option<Map<String, Value>> {
+    let item = item.as_object()?;
+    let mut keys = Map::new();
+    for key in &schema.list_map_keys {
+        if let Some(value) = item.get(key) {
+            keys.insert(key.clone(), value.clone());
+        }
+    }
+    Some(keys)
+}

@@ -1,0 +1,252 @@
+//! From `openAPIV3Schema` as it is written to [`Schema`].
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Kind, ListType, Rule, Schema, Validation};
+
+/// Why a schema could not be read: where in it, and what is wrong there.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct SchemaError {
+    /// The place inside the schema, as `properties.[spec].items`; empty for the root.
+    pub path: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Schemas nested deeper than this are refused; every walk over a schema is recursive.
+const MAX_DEPTH: usize = 128;
+
+impl Schema {
+    /// Reads `openAPIV3Schema`. Keywords that the API does not know are ignored: strict decoding and
+    /// [`crate::crd::validate`] report them. The root keeps its source for OpenAPI.
+    ///
+    /// # Errors
+    /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than 128.
+    pub fn parse(source: &Value) -> Result<Schema, SchemaError> {
+        let mut schema = node(source, 0).map_err(Problem::finish)?;
+        schema.source = Some(Box::new(source.clone()));
+        Ok(schema)
+    }
+}
+
+/// A problem whose place is put together while it travels up: innermost segment first.
+struct Problem {
+    segments: Vec<String>,
+    what: String,
+}
+
+impl Problem {
+    fn new(what: impl Into<String>) -> Self {
+        Self { segments: Vec::new(), what: what.into() }
+    }
+
+    fn under(mut self, segment: impl Into<String>) -> Self {
+        self.segments.push(segment.into());
+        self
+    }
+
+    fn finish(mut self) -> SchemaError {
+        self.segments.reverse();
+        SchemaError { path: self.segments.join("."), problem: self.what }
+    }
+}
+
+fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
+    if depth > MAX_DEPTH {
+        return Err(Problem::new(format!("nested deeper than {MAX_DEPTH} levels")));
+    }
+    let Some(map) = source.as_object() else { return Err(Problem::new("a schema must be an object")) };
+    let mut schema = Schema::default();
+    for (key, value) in map {
+        // In Go, null is what is not there. As the default of a nullable field it says that a built-in kind always writes the
+        // field; in a CustomResourceDefinition, decoding has dropped it.
+        if !value.is_null() || key == "default" && map.get("nullable") == Some(&Value::Bool(true)) {
+            keyword(&mut schema, key, value, depth).map_err(|problem| problem.under(key))?;
+        }
+    }
+    summarise(&mut schema);
+    Ok(schema)
+}
+
+/// What a node says about everything below it, so that walks can turn back early.
+fn summarise(schema: &mut Schema) {
+    let mut has_rules = !schema.rules.is_empty();
+    let mut has_defaults = schema.default.is_some();
+    let mut has_lists = matches!(schema.list_type, Some(ListType::Set | ListType::Map));
+    let mut has_embedded = schema.embedded_resource;
+    let below = schema
+        .properties
+        .values()
+        .chain(schema.additional_properties.as_deref())
+        .chain(schema.items.as_deref());
+    for child in below {
+        has_rules |= child.has_rules;
+        has_defaults |= child.has_defaults;
+        has_lists |= child.has_lists;
+        has_embedded |= child.has_embedded;
+    }
+    schema.has_rules = has_rules;
+    schema.has_defaults = has_defaults;
+    schema.has_lists = has_lists;
+    schema.has_embedded = has_embedded;
+}
+
+fn keyword(schema: &mut Schema, key: &str, value: &Value, depth: usize) -> Result<(), Problem> {
+    match key {
+        "type" => schema.kind = kind(value)?,
+        "nullable" => schema.nullable = flag(value)?,
+        "properties" => schema.properties = properties(value, depth)?,
+        "items" => schema.items = Some(boxed(value, depth)?),
+        "additionalProperties" => {
+            schema.additional_properties = match value {
+                Value::Bool(true) => Some(Box::default()),
+                Value::Bool(false) => None,
+                value => Some(boxed(value, depth)?),
+            }
+        }
+        "default" => schema.default = Some(value.clone()),
+        "x-kubernetes-int-or-string" => schema.int_or_string = flag(value)?,
+        "x-kubernetes-preserve-unknown-fields" => schema.preserve_unknown_fields = flag(value)?,
+        "x-kubernetes-embedded-resource" => schema.embedded_resource = flag(value)?,
+        "x-kubernetes-list-type" => schema.list_type = list_type(value)?,
+        "x-kubernetes-list-map-keys" => schema.list_map_keys = strings(value)?,
+        "x-kubernetes-map-type" => schema.atomic_map = text(value)?.is_some_and(|kind| kind == "atomic"),
+        "x-kubernetes-patch-merge-key" => schema.patch_merge_key = text(value)?,
+        "x-kubernetes-patch-strategy" => schema.patch_strategy = text(value)?,
+        "x-kubernetes-validations" => schema.rules = rules(value)?,
+        key => restriction(&mut schema.validation, key, value, depth)?,
+    }
+    Ok(())
+}
+
+fn restriction(rules: &mut Validation, key: &str, value: &Value, depth: usize) -> Result<(), Problem> {
+    match key {
+        "required" => rules.required = strings(value)?,
+        "enum" => {
+            rules.allowed = Some(value.as_array().cloned().ok_or_else(|| Problem::new("must be a list"))?)
+        }
+        "format" => {
+            rules.format = text(value)?;
+            rules.known_format = rules.format.as_deref().is_some_and(super::formats::is_checked);
+        }
+        "pattern" => rules.pattern = text(value)?,
+        "minLength" => rules.min_length = Some(count(value)?),
+        "maxLength" => rules.max_length = Some(count(value)?),
+        "minItems" => rules.min_items = Some(count(value)?),
+        "maxItems" => rules.max_items = Some(count(value)?),
+        "uniqueItems" => rules.unique_items = flag(value)?,
+        "minProperties" => rules.min_properties = Some(count(value)?),
+        "maxProperties" => rules.max_properties = Some(count(value)?),
+        "minimum" => rules.minimum = Some(number(value)?),
+        "exclusiveMinimum" => rules.exclusive_minimum = flag(value)?,
+        "maximum" => rules.maximum = Some(number(value)?),
+        "exclusiveMaximum" => rules.exclusive_maximum = flag(value)?,
+        "multipleOf" => rules.multiple_of = Some(number(value)?),
+        "allOf" => rules.all_of = list(value, depth)?,
+        "anyOf" => rules.any_of = list(value, depth)?,
+        "oneOf" => rules.one_of = list(value, depth)?,
+        "not" => rules.not = Some(boxed(value, depth)?),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn flag(value: &Value) -> Result<bool, Problem> {
+    value.as_bool().ok_or_else(|| Problem::new("must be a boolean"))
+}
+
+/// Empty strings count as absent, as they do in Go.
+fn text(value: &Value) -> Result<Option<String>, Problem> {
+    let text = value.as_str().ok_or_else(|| Problem::new("must be a string"))?;
+    Ok(Some(text).filter(|text| !text.is_empty()).map(str::to_owned))
+}
+
+fn number(value: &Value) -> Result<f64, Problem> {
+    value.as_f64().ok_or_else(|| Problem::new("must be a number"))
+}
+
+/// A negative limit can be written; nothing is shorter than it.
+fn count(value: &Value) -> Result<u64, Problem> {
+    let float = || value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64);
+    let count = value.as_u64().or_else(|| value.as_i64().map(|_| 0)).or_else(float);
+    count.ok_or_else(|| Problem::new("must be an integer"))
+}
+
+fn strings(value: &Value) -> Result<Vec<String>, Problem> {
+    let list =
+        value.as_array().and_then(|list| list.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+    list.ok_or_else(|| Problem::new("must be a list of strings"))
+}
+
+fn kind(value: &Value) -> Result<Option<Kind>, Problem> {
+    let Some(text) = text(value)? else { return Ok(None) };
+    Ok(Some(match text.as_str() {
+        "object" => Kind::Object,
+        "array" => Kind::Array,
+        "string" => Kind::String,
+        "integer" => Kind::Integer,
+        "number" => Kind::Number,
+        "boolean" => Kind::Boolean,
+        other => return Err(Problem::new(format!("{other:?} is not a type"))),
+    }))
+}
+
+fn list_type(value: &Value) -> Result<Option<ListType>, Problem> {
+    let Some(text) = text(value)? else { return Ok(None) };
+    Ok(Some(match text.as_str() {
+        "atomic" => ListType::Atomic,
+        "set" => ListType::Set,
+        "map" => ListType::Map,
+        other => return Err(Problem::new(format!("{other:?} is not one of atomic, set, map"))),
+    }))
+}
+
+fn properties(value: &Value, depth: usize) -> Result<BTreeMap<String, Schema>, Problem> {
+    let map: &Map<String, Value> = value.as_object().ok_or_else(|| Problem::new("must be an object"))?;
+    map.iter()
+        .map(|(name, child)| match node(child, depth + 1) {
+            Ok(schema) => Ok((name.clone(), schema)),
+            Err(problem) => Err(problem.under(format!("[{name}]"))),
+        })
+        .collect()
+}
+
+fn boxed(value: &Value, depth: usize) -> Result<Box<Schema>, Problem> {
+    node(value, depth + 1).map(Box::new)
+}
+
+fn list(value: &Value, depth: usize) -> Result<Vec<Schema>, Problem> {
+    let list = value.as_array().ok_or_else(|| Problem::new("must be a list"))?;
+    let child = |(i, value)| node(value, depth + 1).map_err(|problem| problem.under(format!("[{i}]")));
+    list.iter().enumerate().map(child).collect()
+}
+
+fn rules(value: &Value) -> Result<Vec<Rule>, Problem> {
+    let list = value.as_array().ok_or_else(|| Problem::new("must be a list"))?;
+    let one = |(i, value)| rule(value).map_err(|problem| problem.under(format!("[{i}]")));
+    list.iter().enumerate().map(one).collect()
+}
+
+fn rule(value: &Value) -> Result<Rule, Problem> {
+    let map = value.as_object().ok_or_else(|| Problem::new("must be an object"))?;
+    let mut rule = Rule::default();
+    for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+        let set = |rule: &mut Rule| {
+            match key.as_str() {
+                "rule" => rule.rule = text(value)?.unwrap_or_default(),
+                "message" => rule.message = text(value)?,
+                "messageExpression" => rule.message_expression = text(value)?,
+                "reason" => rule.reason = text(value)?,
+                "fieldPath" => rule.field_path = text(value)?,
+                "optionalOldSelf" => rule.optional_old_self = flag(value)?,
+                _ => {}
+            }
+            Ok(())
+        };
+        set(&mut rule).map_err(|problem: Problem| problem.under(key))?;
+    }
+    Ok(rule)
+}

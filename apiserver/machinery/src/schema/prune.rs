@@ -1,0 +1,115 @@
+//! Removal of fields that a schema does not specify.
+
+use serde_json::Value;
+
+use super::Schema;
+
+/// Fields that every object has without its schema saying so.
+pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Removes what the schema does not specify and returns the paths of what was removed, sorted, as
+/// `spec.items[0].foo`. `apiVersion`, `kind` and `metadata` of the object and of embedded
+/// resources stay untouched ([`super::coerce`] looks into them).
+pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
+    let mut pruner = Pruner { removed: Vec::new() };
+    let mut path = String::new();
+    pruner.known(Some(schema), object, &mut path, true);
+    pruner.removed.sort();
+    pruner.removed
+}
+
+struct Pruner {
+    removed: Vec<String>,
+}
+
+/// Runs `visit` with `segment` appended to the path.
+fn within<R>(path: &mut String, segment: &str, visit: impl FnOnce(&mut String) -> R) -> R {
+    let length = path.len();
+    if length > 0 && !segment.starts_with('[') {
+        path.push('.');
+    }
+    path.push_str(segment);
+    let result = visit(path);
+    path.truncate(length);
+    result
+}
+
+impl Pruner {
+    fn known(&mut self, schema: Option<&Schema>, value: &mut Value, path: &mut String, root: bool) {
+        let Some(schema) = schema else { return self.unknown(value, path) };
+        if schema.preserve_unknown_fields {
+            return self.preserved(schema, value, path, root);
+        }
+        match value {
+            Value::Object(map) => {
+                let resource = root || schema.embedded_resource;
+                map.retain(|key, value| {
+                    if resource && META_FIELDS.contains(&key.as_str()) {
+                        return true;
+                    }
+                    let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+                    within(path, key, |path| match child {
+                        Some(child) => {
+                            self.known(Some(child), value, path, false);
+                            true
+                        }
+                        None => {
+                            self.removed.push(path.clone());
+                            false
+                        }
+                    })
+                });
+            }
+            Value::Array(list) => {
+                for (i, item) in list.iter_mut().enumerate() {
+                    within(path, &format!("[{i}]"), |path| {
+                        self.known(schema.items.as_deref(), item, path, false);
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn unknown(&mut self, value: &mut Value, path: &mut String) {
+        match value {
+            Value::Object(map) => {
+                for key in map.keys() {
+                    within(path, key, |path| self.removed.push(path.clone()));
+                }
+                map.clear();
+            }
+            Value::Array(list) => {
+                for (i, item) in list.iter_mut().enumerate() {
+                    within(path, &format!("[{i}]"), |path| self.unknown(item, path));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Under `x-kubernetes-preserve-unknown-fields` only the specified parts are looked into.
+    fn preserved(&mut self, schema: &Schema, value: &mut Value, path: &mut String, root: bool) {
+        match value {
+            Value::Object(map) => {
+                let resource = root || schema.embedded_resource;
+                for (key, value) in map.iter_mut() {
+                    if resource && META_FIELDS.contains(&key.as_str()) {
+                        continue;
+                    }
+                    let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+                    if let Some(child) = child {
+                        within(path, key, |path| self.known(Some(child), value, path, false));
+                    }
+                }
+            }
+            Value::Array(list) => {
+                let Some(items) = schema.items.as_deref() else { return };
+                for (i, item) in list.iter_mut().enumerate() {
+                    within(path, &format!("[{i}]"), |path| self.preserved(items, item, path, false));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Cells of `meta.k8s.io/v1` tables.
+
+mod age;
+mod path;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::clock::parse_rfc3339;
+use crate::go::go_text;
+
+pub use self::age::human_duration;
+pub use self::path::Path;
+
+/// A column: what kind of value, and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    kind: Kind,
+    path: Path,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Integer,
+    Number,
+    Boolean,
+    Date,
+    Unknown,
+}
+
+impl Column {
+    /// `kind` is `string`, `integer`, `number`, `boolean` or `date`; `json_path` as `.status.phase`.
+    ///
+    /// The error says what is wrong with the path.
+    pub fn new(kind: &str, json_path: &str) -> Result<Self, String> {
+        let kind = match kind {
+            "string" => Kind::Text,
+            "integer" => Kind::Integer,
+            "number" => Kind::Number,
+            "boolean" => Kind::Boolean,
+            "date" => Kind::Date,
+            _ => Kind::Unknown,
+        };
+        Ok(Self { kind, path: Path::parse(json_path)? })
+    }
+
+    /// The cell of `object`: the first value at the path, null when there is none of the column's kind.
+    pub fn cell(&self, object: &Value, now: DateTime<Utc>) -> Value {
+        let Some(value) = self.path.first(object) else { return Value::Null };
+        match (self.kind, value) {
+            (_, Value::Null) => Value::Null,
+            (Kind::Text, Value::Array(_) | Value::Object(_)) => value.to_string().into(),
+            (Kind::Text, value) => go_text(value).into(),
+            (Kind::Integer, Value::Number(number)) => integer(number),
+            (Kind::Number, Value::Number(_)) | (Kind::Boolean, Value::Bool(_)) => value.clone(),
+            (Kind::Date, Value::String(text)) => match parse_rfc3339(text) {
+                Some(time) => human_duration(now - time).into(),
+                None => "<invalid>".into(),
+            },
+            _ => Value::Null,
+        }
+    }
+}
+
+fn integer(number: &serde_json::Number) -> Value {
+    if number.is_i64() {
+        return Value::Number(number.clone());
+    }
+    let value = number.as_f64().unwrap_or_default().trunc();
+    crate::decode::number(value)
+}

@@ -1,0 +1,264 @@
+//! The JSONPath of printer columns: fields, indices, slices, wildcards and filters.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+/// A parsed path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path(Vec<Step>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Field(String),
+    Index(i64),
+    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+    Every,
+    Filter(Filter),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Filter {
+    left: Operand,
+    /// `None`: the left side must exist.
+    comparison: Option<(Operator, Operand)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Operand {
+    Path(Path),
+    Literal(Value),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Path {
+    /// Parses `.status.conditions[?(@.type=="Ready")].status`. The error is a sentence.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut steps = Vec::new();
+        let mut rest = text.trim();
+        rest = rest.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(rest);
+        rest = rest.strip_prefix(['$', '@']).unwrap_or(rest);
+        while !rest.is_empty() {
+            if let Some(inner) = rest.strip_prefix('[') {
+                let end = closing(inner).ok_or_else(|| format!("unterminated array in path {text:?}"))?;
+                match dictionary_key(&inner[..end]) {
+                    Some(key) => steps.extend(Self::parse(&format!(".{key}"))?.0),
+                    None => {
+                        steps.push(brackets(&inner[..end]).map_err(|why| format!("{why} in path {text:?}"))?)
+                    }
+                }
+                rest = &inner[end + 1..];
+                continue;
+            }
+            let (name, after) = field(rest.strip_prefix('.').unwrap_or(rest));
+            match name.as_str() {
+                "" if after.starts_with('.') => return Err(format!("recursive descent in path {text:?}")),
+                "" if after.starts_with('[') => {}
+                "" => return Err(format!("a field name is missing in path {text:?}")),
+                "*" => steps.push(Step::Every),
+                _ => steps.push(Step::Field(name)),
+            }
+            rest = after;
+        }
+        Ok(Self(steps))
+    }
+
+    /// The values at the path, in order.
+    pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
+        let mut found = vec![object];
+        for step in &self.0 {
+            found = found.into_iter().flat_map(|value| step.values(value)).collect();
+        }
+        found
+    }
+
+    /// The first value at the path.
+    pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        self.find(object).into_iter().next()
+    }
+}
+
+/// A field name up to the next step, with `\.` for a dot, and what comes after.
+fn field(text: &str) -> (String, &str) {
+    let mut name = String::new();
+    let mut escaped = false;
+    for (position, character) in text.char_indices() {
+        match character {
+            _ if escaped => {
+                name.push(character);
+                escaped = false;
+            }
+            '\\' => escaped = true,
+            '.' | '[' => return (name, &text[position..]),
+            _ => name.push(character),
+        }
+    }
+    (name, "")
+}
+
+/// Where the bracket that was opened before `text` closes.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0, None);
+    for (position, character) in text.char_indices() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '[') => depth += 1,
+            (None, ']') if depth == 0 => return Some(position),
+            (None, ']') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
+}
+
+/// What `['a']` holds. It is read as if it stood behind a dot, so its own dots are escaped: `['example\.com/a']`.
+fn dictionary_key(text: &str) -> Option<&str> {
+    let key = text.trim().strip_prefix('\'')?.strip_suffix('\'')?;
+    (!key.contains('\'') && !key.is_empty()).then_some(key)
+}
+
+fn brackets(text: &str) -> Result<Step, String> {
+    let text = text.trim();
+    if text == "*" {
+        return Ok(Step::Every);
+    }
+    if let Some(name) = quoted(text) {
+        return Ok(Step::Field(name.to_owned()));
+    }
+    if let Some(expression) = text.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
+        return Ok(Step::Filter(Filter::parse(expression)?));
+    }
+    let number = |part: &str| -> Result<Option<i64>, String> {
+        let part = part.trim();
+        if part.is_empty() {
+            return Ok(None);
+        }
+        part.parse().map(Some).map_err(|_| format!("invalid array index {part}"))
+    };
+    match text.split(':').collect::<Vec<_>>()[..] {
+        [index] => number(index)?.map(Step::Index).ok_or_else(|| "an array index is missing".to_owned()),
+        [start, end] => Ok(Step::Slice { start: number(start)?, end: number(end)?, step: 1 }),
+        [start, end, step] => match number(step)?.unwrap_or(1) {
+            step if step > 0 => Ok(Step::Slice { start: number(start)?, end: number(end)?, step }),
+            _ => Err("step must be > 0".to_owned()),
+        },
+        _ => Err(format!("invalid array index {text}")),
+    }
+}
+
+impl Filter {
+    fn parse(text: &str) -> Result<Self, String> {
+        let operators = [
+            ("==", Operator::Equal),
+            ("!=", Operator::NotEqual),
+            ("<=", Operator::LessOrEqual),
+            (">=", Operator::GreaterOrEqual),
+            ("<", Operator::Less),
+            (">", Operator::Greater),
+        ];
+        let mut quote = None;
+        for (position, character) in text.char_indices() {
+            match (quote, character) {
+                (Some(open), _) if open == character => quote = None,
+                (Some(_), _) => continue,
+                (None, '"' | '\'') => quote = Some(character),
+                _ => {}
+            }
+            let found = operators.iter().find(|(operator, _)| text[position..].starts_with(operator));
+            if let Some((operator, meaning)) = found {
+                let right = &text[position + operator.len()..];
+                let comparison = Some((*meaning, Operand::parse(right)?));
+                return Ok(Self { left: Operand::parse(&text[..position])?, comparison });
+            }
+        }
+        Ok(Self { left: Operand::parse(text)?, comparison: None })
+    }
+
+    fn holds(&self, item: &Value) -> bool {
+        let Some(left) = self.left.value(item) else { return false };
+        let Some((operator, right)) = &self.comparison else { return true };
+        let Some(right) = right.value(item) else { return false };
+        let order = match (left, right) {
+            (Value::Number(left), Value::Number(right)) => {
+                left.as_f64().unwrap_or_default().partial_cmp(&right.as_f64().unwrap_or_default())
+            }
+            (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
+            (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+            _ => None,
+        };
+        match operator {
+            Operator::Equal => order == Some(Ordering::Equal),
+            Operator::NotEqual => order != Some(Ordering::Equal),
+            Operator::Less => order == Some(Ordering::Less),
+            Operator::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Operator::Greater => order == Some(Ordering::Greater),
+            Operator::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+}
+
+impl Operand {
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(literal) = quoted(text) {
+            return Ok(Self::Literal(literal.into()));
+        }
+        if text.starts_with('@') || text.starts_with('$') {
+            return Ok(Self::Path(Path::parse(text)?));
+        }
+        serde_json::from_str(text)
+            .map(Self::Literal)
+            .map_err(|_| format!("unrecognized value {text} in a filter"))
+    }
+
+    fn value<'a>(&'a self, item: &'a Value) -> Option<&'a Value> {
+        match self {
+            Self::Path(path) => path.first(item),
+            Self::Literal(value) => Some(value),
+        }
+    }
+}
+
+impl Step {
+    fn values<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        match (self, value) {
+            (Self::Field(name), Value::Object(map)) => map.get(name).into_iter().collect(),
+            (Self::Every, Value::Object(map)) => map.values().collect(),
+            (Self::Every, Value::Array(items)) => items.iter().collect(),
+            (Self::Index(index), Value::Array(items)) => {
+                position(*index, items.len()).and_then(|at| items.get(at)).into_iter().collect()
+            }
+            (Self::Slice { start, end, step }, Value::Array(items)) => {
+                let bound = |index: i64| position(index, items.len()).unwrap_or(0).min(items.len());
+                let (start, end) = (bound(start.unwrap_or(0)), end.map_or(items.len(), bound));
+                let step = usize::try_from(*step).unwrap_or(1);
+                items.iter().take(end).skip(start).step_by(step).collect()
+            }
+            (Self::Filter(filter), Value::Array(items)) => {
+                items.iter().filter(|item| filter.holds(item)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A position from the front, or from behind when negative.
+fn position(index: i64, length: usize) -> Option<usize> {
+    let length = i64::try_from(length).ok()?;
+    usize::try_from(if index < 0 { index + length } else { index }).ok()
+}

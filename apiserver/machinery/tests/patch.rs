@@ -1,0 +1,221 @@
+//! The patch formats, by tables.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use machinery::patch::{json_patch, merge_patch, strategic_merge_patch};
+use machinery::schema::Schema;
+use serde_json::{Value, json};
+
+fn object() -> Value {
+    json!({"data": {"k": "v", "x/y": "1", "t~u": "2"}, "list": ["a", "b", "c"]})
+}
+
+#[test]
+fn json_patch_changes() {
+    let table = [
+        (json!([]), object()),
+        (
+            json!([{"op": "add", "path": "/data/n", "value": 1}]),
+            json!({"data": {"k": "v", "n": 1, "x/y": "1", "t~u": "2"}, "list": ["a", "b", "c"]}),
+        ),
+        (
+            json!([{"op": "replace", "path": "/data/x~1y", "value": 9}, {"op": "remove", "path": "/data/t~0u"}]),
+            json!({"data": {"k": "v", "x/y": 9}, "list": ["a", "b", "c"]}),
+        ),
+        (
+            json!([{"op": "add", "path": "/list/-", "value": "d"}, {"op": "remove", "path": "/list/-1"}]),
+            object(),
+        ),
+        (
+            json!([{"op": "add", "path": "/list/0", "value": "z"}, {"op": "remove", "path": "/data"}]),
+            json!({"list": ["z", "a", "b", "c"]}),
+        ),
+        (
+            json!([{"op": "move", "from": "/data/k", "path": "/k"}, {"op": "copy", "from": "/k", "path": "/l"},
+                {"op": "remove", "path": "/data"}, {"op": "remove", "path": "/list"}]),
+            json!({"k": "v", "l": "v"}),
+        ),
+        (
+            json!([{"op": "test", "path": "/list/1", "value": "b"}, {"op": "test", "path": "/missing", "value": null}]),
+            object(),
+        ),
+    ];
+    for (patch, wanted) in table {
+        let patched = json_patch(&object(), patch.to_string().as_bytes()).unwrap();
+        assert_eq!(patched.object, wanted, "{patch}");
+        assert!(patched.problems.is_empty());
+    }
+}
+
+#[test]
+fn json_patch_refusals() {
+    let table = [
+        ("[{\"op\":", 400, "error decoding patch: unexpected end of JSON input"),
+        (
+            "{}",
+            400,
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+        ),
+        (r#"[{"path":"/data"}]"#, 422, "the server rejected our request due to an error in our request"),
+        (r#"[{"op":"add","path":"/none/x","value":1}]"#, 422, "the server rejected our request"),
+        (r#"[{"op":"remove","path":"/list/9"}]"#, 422, "the server rejected our request"),
+        (r#"[{"op":"add","path":"/list/9","value":1}]"#, 422, "the server rejected our request"),
+        (r#"[{"op":"test","path":"/data/k","value":"w"}]"#, 422, "the server rejected our request"),
+        (r#"[{"op":"explode","path":"/data"}]"#, 422, "the server rejected our request"),
+        (r#"[{"op":"remove","path":"data"}]"#, 422, "the server rejected our request"),
+    ];
+    for (patch, code, message) in table {
+        let status = json_patch(&object(), patch.as_bytes()).unwrap_err();
+        assert_eq!(status.code, code, "{patch}");
+        assert!(status.message.starts_with(message), "{patch}: {}", status.message);
+    }
+}
+
+#[test]
+fn as_many_operations_as_are_allowed() {
+    let operation = r#"{"op":"test","path":"/data/k","value":"v"}"#;
+    let patch = |count: usize| format!("[{}]", vec![operation; count].join(","));
+    let limit = machinery::limits::MAX_JSON_PATCH_OPERATIONS;
+    assert!(json_patch(&object(), patch(limit - 1).as_bytes()).is_ok());
+    assert!(json_patch(&object(), patch(limit).as_bytes()).is_ok());
+    assert_eq!(json_patch(&object(), patch(limit + 1).as_bytes()).unwrap_err().code, 413);
+}
+
+#[test]
+fn duplicate_fields_of_a_patch_are_reported() {
+    let patch = br#"[{"op":"add","op":"add","path":"/x","value":1}]"#;
+    assert_eq!(json_patch(&object(), patch).unwrap().problems, [r#"json patch duplicate field "[0].op""#]);
+    let patch = br#"{"data":{"a":1,"a":2}}"#;
+    assert_eq!(merge_patch(&object(), patch).unwrap().problems, [r#"duplicate field "data.a""#]);
+}
+
+#[test]
+fn merge_patch_changes() {
+    let table = [
+        (json!({}), object()),
+        (json!({"data": null, "list": ["z"]}), json!({"list": ["z"]})),
+        (
+            json!({"data": {"k": null, "n": {"a": 1, "b": null}}}),
+            json!({"data": {"x/y": "1", "t~u": "2", "n": {"a": 1}}, "list": ["a", "b", "c"]}),
+        ),
+        (json!({"data": "text", "list": null}), json!({"data": "text"})),
+    ];
+    for (patch, wanted) in table {
+        let patched = merge_patch(&object(), patch.to_string().as_bytes()).unwrap();
+        assert_eq!(patched.object, wanted, "{patch}");
+    }
+    let status = merge_patch(&object(), b"[]").unwrap_err();
+    assert_eq!(status.code, 400);
+}
+
+fn service_account() -> Schema {
+    let reference =
+        json!({"type": "object", "properties": {"name": {"type": "string"}, "note": {"type": "string"}}});
+    Schema::parse(&json!({"type": "object", "properties": {
+        "data": {"type": "object", "additionalProperties": {"type": "string"}},
+        "plain": {"type": "array", "items": {"type": "string"}},
+        "secrets": {"type": "array", "items": reference, "x-kubernetes-patch-strategy": "merge",
+            "x-kubernetes-patch-merge-key": "name"},
+    }}))
+    .unwrap()
+}
+
+#[test]
+fn strategic_merge_patch_changes() {
+    let live = json!({
+        "metadata": {"finalizers": ["a/f", "a/g"], "labels": {"l": "1"}},
+        "data": {"k": "v", "l": "w"}, "plain": ["a"], "secrets": [{"name": "s1", "note": "n"}, {"name": "s2"}],
+    });
+    let table = [
+        ("maps", json!({"data": {"k": "2", "l": null, "m": "3"}}), "/data", json!({"k": "2", "m": "3"})),
+        ("map replaced", json!({"data": {"$patch": "replace", "m": "1"}}), "/data", json!({"m": "1"})),
+        ("map deleted", json!({"data": {"$patch": "delete"}}), "/data", Value::Null),
+        (
+            "keys retained",
+            json!({"data": {"$retainKeys": ["k", "m"], "m": "1"}}),
+            "/data",
+            json!({"k": "v", "m": "1"}),
+        ),
+        ("plain list", json!({"plain": ["b"]}), "/plain", json!(["b"])),
+        (
+            "merged list",
+            json!({"secrets": [{"name": "s3"}, {"name": "s1", "note": "m"}]}),
+            "/secrets",
+            json!([{"name": "s3"}, {"name": "s1", "note": "m"}, {"name": "s2"}]),
+        ),
+        (
+            "item deleted",
+            json!({"secrets": [{"$patch": "delete", "name": "s1"}]}),
+            "/secrets",
+            json!([{"name": "s2"}]),
+        ),
+        (
+            "list replaced",
+            json!({"secrets": [{"$patch": "replace"}, {"name": "only"}]}),
+            "/secrets",
+            json!([{"name": "only"}]),
+        ),
+        (
+            "ordered list",
+            json!({"$setElementOrder/secrets": [{"name": "s3"}, {"name": "s2"}, {"name": "s1"}],
+                "secrets": [{"name": "s3"}]}),
+            "/secrets",
+            json!([{"name": "s3"}, {"name": "s2"}, {"name": "s1", "note": "n"}]),
+        ),
+        (
+            "scalars merged",
+            json!({"metadata": {"finalizers": ["a/h"]}}),
+            "/metadata/finalizers",
+            json!(["a/h", "a/f", "a/g"]),
+        ),
+        (
+            "scalars deleted",
+            json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a/f"]}}),
+            "/metadata/finalizers",
+            json!(["a/g"]),
+        ),
+        (
+            "scalars ordered",
+            json!({"metadata": {"$setElementOrder/finalizers": ["a/g", "a/h", "a/f"], "finalizers": ["a/h"]}}),
+            "/metadata/finalizers",
+            json!(["a/g", "a/h", "a/f"]),
+        ),
+        ("list gone", json!({"secrets": null}), "/secrets", Value::Null),
+    ];
+    for (name, patch, path, wanted) in table {
+        let patched = strategic_merge_patch(&live, patch.to_string().as_bytes(), &service_account()).unwrap();
+        assert_eq!(patched.object.pointer(path).cloned().unwrap_or_default(), wanted, "{name}");
+    }
+}
+
+#[test]
+fn strategic_merge_patch_refusals() {
+    let table = [
+        (
+            json!({"data": {"$patch": "explode"}}),
+            500,
+            "unknown patch type: explode in map: map[$patch:explode]",
+        ),
+        (
+            json!({"data": {"k": 5}}),
+            422,
+            " \"\" is invalid: patch: Invalid value: \"map[data:map[k:5]]\": cannot convert int64 to string",
+        ),
+        (
+            json!({"data": []}),
+            422,
+            " \"\" is invalid: patch: Invalid value: \"map[data:[]]\": cannot restore map from slice",
+        ),
+        (
+            json!({"secrets": [{"note": "x"}]}),
+            500,
+            "map: map[note:x] does not contain declared merge key: name",
+        ),
+    ];
+    let live = json!({"data": {"k": "v"}, "secrets": [{"name": "s"}]});
+    for (patch, code, message) in table {
+        let status =
+            strategic_merge_patch(&live, patch.to_string().as_bytes(), &service_account()).unwrap_err();
+        assert_eq!((status.code, status.message.as_str()), (code, message), "{patch}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Certificate authorities and the certificates they issue.
+
+use std::net::IpAddr;
+
+use chrono::{DateTime, Duration, Utc};
+use machinery::random::Random;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, SanType, SerialNumber,
+};
+
+use crate::error::Error;
+use crate::key::{KeyAlgorithm, PrivateKey};
+use crate::{AUTHORITY_VALIDITY_DAYS, BACKDATE_MINUTES, LEAF_VALIDITY_DAYS, inspect, pem};
+
+/// What a certificate may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    /// A client shows it.
+    Client,
+    /// A server shows it.
+    Server,
+    /// Both, as etcd's members do.
+    ClientAndServer,
+}
+
+/// What to put into a certificate.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    /// The subject's common name; Kubernetes takes it as the user's name.
+    pub common_name: String,
+    /// The subject's organisations; Kubernetes takes them as groups.
+    pub organizations: Vec<String>,
+    /// Subject alternative names: IP addresses and DNS names.
+    pub names: Vec<String>,
+    /// What it may be used for.
+    pub usage: Usage,
+    /// For how long it is valid from now on.
+    pub validity: Duration,
+    /// The algorithm of its key.
+    pub algorithm: KeyAlgorithm,
+}
+
+impl Leaf {
+    /// A client certificate, valid for a year.
+    pub fn client(common_name: impl Into<String>, organizations: &[&str]) -> Self {
+        Self {
+            common_name: common_name.into(),
+            organizations: organizations.iter().map(|name| (*name).to_owned()).collect(),
+            names: Vec::new(),
+            usage: Usage::Client,
+            validity: Duration::days(LEAF_VALIDITY_DAYS),
+            algorithm: KeyAlgorithm::default(),
+        }
+    }
+
+    /// A server certificate for `names` (IP addresses and DNS names), valid for a year.
+    pub fn server(common_name: impl Into<String>, names: Vec<String>) -> Self {
+        Self { names, usage: Usage::Server, ..Self::client(common_name, &[]) }
+    }
+
+    /// The same with another validity.
+    pub fn valid_for(mut self, validity: Duration) -> Self {
+        self.validity = validity;
+        self
+    }
+}
+
+/// A certificate and its private key, both as PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key. Secret.
+    pub key: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+/// A certificate authority: issues certificates.
+pub struct CertificateAuthority {
+    certificate: String,
+    key: PrivateKey,
+}
+
+impl std::fmt::Debug for CertificateAuthority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CertificateAuthority").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+impl CertificateAuthority {
+    /// A new self-signed authority named `common_name` (`kubernetes` for a cluster's), valid for `validity` or ten years.
+    ///
+    /// # Errors
+    /// [`Error::Generate`] and [`Error::Issue`].
+    pub fn generate(
+        common_name: &str,
+        algorithm: KeyAlgorithm,
+        validity: Option<Duration>,
+        now: DateTime<Utc>,
+        random: &Random,
+    ) -> Result<Self, Error> {
+        let key = PrivateKey::generate(algorithm, random)?;
+        let failed = |why: String| Error::Issue { name: common_name.to_owned(), why };
+        let validity = validity.unwrap_or_else(|| Duration::days(AUTHORITY_VALIDITY_DAYS));
+        let mut params = parameters(common_name, &[], now, validity).map_err(failed)?;
+        params.serial_number = Some(SerialNumber::from_slice(&[0]));
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyEncipherment,
+            KeyUsagePurpose::KeyCertSign,
+        ];
+        let certificate = params.self_signed(&key.pair).map_err(|error| failed(error.to_string()))?;
+        Ok(Self { certificate: certificate.pem(), key })
+    }
+
+    /// An authority from its certificate (the first, when there are several) and private key as PEM.
+    ///
+    /// # Errors
+    /// [`Error::Pem`], [`Error::Key`], [`Error::Certificate`]; [`Error::Mismatch`] when the two don't belong together.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<Self, Error> {
+        let key = PrivateKey::from_pem(key)?;
+        let facts = inspect(certificate)?;
+        if facts.public_key != key.public_key_der() {
+            return Err(Error::Mismatch { name: facts.common_name });
+        }
+        Ok(Self { certificate: certificate.to_owned(), key })
+    }
+
+    /// The authority's certificate as PEM.
+    pub fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
+    /// The authority's certificate and key as PEM.
+    pub fn identity(&self) -> Identity {
+        Identity { certificate: self.certificate.clone(), key: self.key.to_pem() }
+    }
+
+    /// Issues a certificate with a new key.
+    ///
+    /// # Errors
+    /// [`Error::Generate`], [`Error::Issue`] (a name that is no DNS name, for example).
+    pub fn issue(&self, leaf: &Leaf, now: DateTime<Utc>, random: &Random) -> Result<Identity, Error> {
+        let failed = |why: String| Error::Issue { name: leaf.common_name.clone(), why };
+        let mut params =
+            parameters(&leaf.common_name, &leaf.organizations, now, leaf.validity).map_err(failed)?;
+        // 63 bits, as Go's crypto does: positive in DER without a padding byte.
+        params.serial_number = Some(SerialNumber::from(random.number() >> 1 | 1));
+        params.subject_alt_names = subject_alt_names(&leaf.names).map_err(failed)?;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+        params.extended_key_usages = match leaf.usage {
+            Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+            Usage::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
+            Usage::ClientAndServer => {
+                vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth]
+            }
+        };
+        params.use_authority_key_identifier_extension = true;
+        let key = PrivateKey::generate(leaf.algorithm, random)?;
+        let certificate =
+            params.signed_by(&key.pair, &self.issuer()?).map_err(|error| failed(error.to_string()))?;
+        Ok(Identity { certificate: certificate.pem(), key: key.to_pem() })
+    }
+
+    fn issuer(&self) -> Result<Issuer<'_, &KeyPair>, Error> {
+        let der = pem::certificates(&self.certificate)?;
+        let first = der.first().ok_or_else(|| Error::Certificate("no certificate".to_owned()))?;
+        Issuer::from_ca_cert_der(first, &self.key.pair).map_err(|error| Error::Certificate(error.to_string()))
+    }
+}
+
+/// What authorities and leaves have in common.
+fn parameters(
+    common_name: &str,
+    organizations: &[String],
+    now: DateTime<Utc>,
+    validity: Duration,
+) -> Result<CertificateParams, String> {
+    let mut params = CertificateParams::default();
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let at = |time: DateTime<Utc>| {
+        u64::try_from(time.timestamp())
+            .map(|seconds| epoch + std::time::Duration::from_secs(seconds))
+            .map_err(|_| "the time is before 1970".to_owned())
+    };
+    params.not_before = at(now - Duration::minutes(BACKDATE_MINUTES))?;
+    params.not_after = at(now.checked_add_signed(validity).ok_or("the validity is too long")?)?;
+    let mut name = DistinguishedName::new();
+    for organization in organizations {
+        name.push(DnType::OrganizationName, organization.as_str());
+    }
+    name.push(DnType::CommonName, common_name);
+    params.distinguished_name = name;
+    Ok(params)
+}
+
+fn subject_alt_names(names: &[String]) -> Result<Vec<SanType>, String> {
+    names
+        .iter()
+        .map(|name| match name.parse::<IpAddr>() {
+            Ok(address) => Ok(SanType::IpAddress(address)),
+            Err(_) => dns_name(name).map(SanType::DnsName),
+        })
+        .collect()
+}
+
+fn dns_name(name: &str) -> Result<rcgen::string::Ia5String, String> {
+    let refused = || format!("{name:?} is neither an IP address nor a DNS name");
+    rustls_pki_types::DnsName::try_from(name.strip_prefix("*.").unwrap_or(name)).map_err(|_| refused())?;
+    name.try_into().map_err(|_| refused())
+}

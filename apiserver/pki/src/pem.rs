@@ -1,0 +1,87 @@
+//! PEM in, DER out.
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+
+use crate::error::Error;
+
+/// AlgorithmIdentifier of `rsaEncryption` with NULL parameters.
+const RSA_ALGORITHM: &[u8] =
+    &[0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
+/// OBJECT IDENTIFIER `id-ecPublicKey`.
+const EC_PUBLIC_KEY: &[u8] = &[0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+/// OBJECT IDENTIFIER `prime256v1`.
+const P256: &[u8] = &[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
+/// OBJECT IDENTIFIER `secp384r1`.
+const P384: &[u8] = &[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
+
+/// Every certificate in `text`, in order; at least one.
+///
+/// # Errors
+/// [`Error::Pem`] when there is none, or a block is damaged.
+pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let refused = |why: String| Error::Pem { what: "the certificate", why };
+    let found = CertificateDer::pem_slice_iter(text.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| refused(error.to_string()))?;
+    if found.is_empty() {
+        return Err(refused("no CERTIFICATE block".to_owned()));
+    }
+    Ok(found)
+}
+
+/// The first public key in `text`, as DER `SubjectPublicKeyInfo`.
+///
+/// # Errors
+/// [`Error::Pem`] when there is none.
+pub fn public_key(text: &str) -> Result<Vec<u8>, Error> {
+    SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes())
+        .map(|der| der.to_vec())
+        .map_err(|error| Error::Pem { what: "the public key", why: error.to_string() })
+}
+
+/// The first private key in `text`.
+pub(crate) fn private_key(text: &str) -> Result<PrivateKeyDer<'static>, Error> {
+    // The parser's message could quote the text.
+    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| Error::Pem {
+        what: "the private key",
+        why: "no intact PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY block".to_owned(),
+    })
+}
+
+/// The first private key in `text` as PKCS #8, the only form that ring reads for every algorithm.
+pub(crate) fn private_key_as_pkcs8(text: &str) -> Result<Vec<u8>, Error> {
+    Ok(match private_key(text)? {
+        PrivateKeyDer::Pkcs8(key) => key.secret_pkcs8_der().to_vec(),
+        PrivateKeyDer::Pkcs1(key) => wrap(RSA_ALGORITHM, key.secret_pkcs1_der()),
+        PrivateKeyDer::Sec1(key) => {
+            let inner = key.secret_sec1_der();
+            let curve = [P256, P384]
+                .into_iter()
+                .find(|oid| inner.windows(oid.len()).any(|window| window == *oid))
+                .ok_or_else(|| Error::Key("an elliptic curve other than P-256 and P-384".to_owned()))?;
+            wrap(&tagged(0x30, &[EC_PUBLIC_KEY, curve].concat()), inner)
+        }
+        _ => return Err(Error::Key("an unknown form of private key".to_owned())),
+    })
+}
+
+/// PKCS #8 `PrivateKeyInfo` (RFC 5208): version 0, the algorithm, the key as an octet string.
+fn wrap(algorithm: &[u8], key: &[u8]) -> Vec<u8> {
+    tagged(0x30, &[&[0x02, 0x01, 0x00][..], algorithm, &tagged(0x04, key)].concat())
+}
+
+/// One DER element.
+fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag];
+    let length = content.len();
+    if length < 0x80 {
+        out.push(length as u8);
+    } else {
+        let bytes: Vec<u8> = length.to_be_bytes().into_iter().skip_while(|byte| *byte == 0).collect();
+        out.push(0x80 | bytes.len() as u8);
+        out.extend(bytes);
+    }
+    out.extend(content);
+    out
+}

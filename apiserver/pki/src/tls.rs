@@ -1,0 +1,246 @@
+//! TLS settings for servers and clients, on ring, with the given clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::CryptoProvider;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::authority::Identity;
+use crate::error::Error;
+use crate::pem;
+
+/// HTTP/2, then HTTP/1.1, as a server offers them.
+pub const ALPN_HTTP: &[&str] = &["h2", "http/1.1"];
+
+/// HTTP/2 alone, as gRPC needs it.
+pub const ALPN_HTTP2: &[&str] = &["h2"];
+
+/// Whether a server asks clients for certificates.
+#[derive(Debug, Clone)]
+pub enum ClientCertificates {
+    /// It does not.
+    None,
+    /// It accepts clients without one; those shown must be signed by one of these authorities (PEM, one or more).
+    Optional(String),
+    /// It refuses clients without one that is signed by one of these authorities.
+    Required(String),
+}
+
+/// Certificates by server name (SNI), with one for all other names.
+#[derive(Debug)]
+pub struct ServerCertificates {
+    default: Arc<CertifiedKey>,
+    by_name: BTreeMap<String, Arc<CertifiedKey>>,
+}
+
+impl ServerCertificates {
+    /// The same certificate whatever name the client asks for.
+    ///
+    /// # Errors
+    /// As [`certified_key`].
+    pub fn new(default: &Identity) -> Result<Self, Error> {
+        Ok(Self { default: certified_key(default)?, by_name: BTreeMap::new() })
+    }
+
+    /// Another certificate for clients that ask for `name`.
+    ///
+    /// # Errors
+    /// As [`certified_key`].
+    pub fn with(mut self, name: impl Into<String>, identity: &Identity) -> Result<Self, Error> {
+        self.by_name.insert(name.into(), certified_key(identity)?);
+        Ok(self)
+    }
+}
+
+impl ResolvesServerCert for ServerCertificates {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let named = hello.server_name().and_then(|name| self.by_name.get(name));
+        Some(named.unwrap_or(&self.default).clone())
+    }
+}
+
+/// A certificate with its key in the form that rustls signs with; for own implementations of `ResolvesServerCert`.
+///
+/// # Errors
+/// [`Error::Pem`], [`Error::Key`], [`Error::Tls`] when certificate and key do not match.
+pub fn certified_key(identity: &Identity) -> Result<Arc<CertifiedKey>, Error> {
+    let chain = pem::certificates(&identity.certificate)?;
+    let key = pem::private_key(&identity.key)?;
+    let key = CertifiedKey::from_der(chain, key, &provider()).map_err(refused)?;
+    Ok(Arc::new(key))
+}
+
+/// Settings of a server: TLS 1.3 and 1.2, the certificates, what it asks of clients, and the protocols it offers.
+///
+/// # Errors
+/// [`Error::Pem`], [`Error::Tls`].
+pub fn server_config(
+    certificates: Arc<dyn ResolvesServerCert>,
+    clients: &ClientCertificates,
+    alpn: &[&str],
+    clock: &Clock,
+) -> Result<ServerConfig, Error> {
+    let provider = provider();
+    let verifier = client_verifier(clients, &provider)?;
+    let mut config = ServerConfig::builder_with_details(provider, Arc::new(ClockTime(clock.clone())))
+        .with_safe_default_protocol_versions()
+        .map_err(refused)?
+        .with_client_cert_verifier(verifier)
+        .with_cert_resolver(certificates);
+    config.alpn_protocols = protocols(alpn);
+    Ok(config)
+}
+
+fn client_verifier(
+    clients: &ClientCertificates,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Error> {
+    let (authorities, optional) = match clients {
+        ClientCertificates::None => return Ok(WebPkiClientVerifier::no_client_auth()),
+        ClientCertificates::Optional(authorities) => (authorities, true),
+        ClientCertificates::Required(authorities) => (authorities, false),
+    };
+    let roots = Arc::new(roots(authorities)?);
+    let builder = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+    let builder = if optional { builder.allow_unauthenticated() } else { builder };
+    builder.build().map_err(|error| Error::Tls(error.to_string()))
+}
+
+/// Settings of a client: trusts `authorities` (PEM, one or more) and shows `identity` when the server asks.
+///
+/// # Errors
+/// [`Error::Pem`], [`Error::Tls`].
+pub fn client_config(
+    authorities: &str,
+    identity: Option<&Identity>,
+    alpn: &[&str],
+    clock: &Clock,
+) -> Result<ClientConfig, Error> {
+    let builder = ClientConfig::builder_with_details(provider(), Arc::new(ClockTime(clock.clone())))
+        .with_safe_default_protocol_versions()
+        .map_err(refused)?
+        .with_root_certificates(roots(authorities)?);
+    let mut config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => builder
+            .with_client_auth_cert(
+                pem::certificates(&identity.certificate)?,
+                pem::private_key(&identity.key)?,
+            )
+            .map_err(refused)?,
+    };
+    config.alpn_protocols = protocols(alpn);
+    Ok(config)
+}
+
+/// The one crypto provider.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
+    names.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+fn roots(authorities: &str) -> Result<RootCertStore, Error> {
+    let mut store = RootCertStore::empty();
+    for certificate in pem::certificates(authorities)? {
+        store.add(certificate).map_err(refused)?;
+    }
+    Ok(store)
+}
+
+fn refused(error: rustls::Error) -> Error {
+    Error::Tls(error.to_string())
+}
+
+/// [`Clock`] as rustls asks for the time: validity is judged by the simulation's time in a simulation.
+#[derive(Clone)]
+struct ClockTime(Clock);
+
+impl std::fmt::Debug for ClockTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ClockTime")
+    }
+}
+
+impl TimeProvider for ClockTime {
+    fn current_time(&self) -> Option<UnixTime> {
+        let seconds = u64::try_from(self.0.now().timestamp()).ok()?;
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
+    }
+}
+
+/// As [`client_config`], for servers whose certificates do not carry the name that they are called by: the chain, the validity and
+/// the purpose are verified, the name is not. The name still goes out as SNI.
+///
+/// # Errors
+/// As [`client_config`].
+pub fn client_config_for_any_name(
+    authorities: &str,
+    identity: Option<&Identity>,
+    alpn: &[&str],
+    clock: &Clock,
+) -> Result<ClientConfig, Error> {
+    let mut config = client_config(authorities, identity, alpn, clock)?;
+    let verifier = AnyName { roots: roots(authorities)?, provider: provider() };
+    config.dangerous().set_certificate_verifier(Arc::new(verifier));
+    Ok(config)
+}
+
+/// Verifies everything about a server's certificate but its name.
+#[derive(Debug)]
+struct AnyName {
+    roots: RootCertStore,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let certificate = ParsedCertificate::try_from(end_entity)?;
+        let algorithms = self.provider.signature_verification_algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&certificate, &self.roots, intermediates, now, algorithms)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,189 @@
+//! Certificates, kubeconfigs and TLS settings at the crate's boundary.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration, TimeZone, Utc};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use pki::kubeconfig::Kubeconfig;
+use pki::tls::{self, ClientCertificates, ServerCertificates};
+use pki::{CertificateAuthority, KeyAlgorithm, Leaf, PrivateKey, inspect};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+fn now() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
+}
+
+fn authority(name: &str) -> CertificateAuthority {
+    CertificateAuthority::generate(name, KeyAlgorithm::EcdsaP256, None, now(), &Random::seeded(1)).unwrap()
+}
+
+#[test]
+fn authority_has_kubeadms_facts() {
+    let ca = authority("kubernetes");
+    let facts = inspect(ca.certificate()).unwrap();
+    assert_eq!(facts.common_name, "kubernetes");
+    assert!(facts.is_authority);
+    assert_eq!(facts.not_before, now() - Duration::minutes(5));
+    assert_eq!(facts.not_after, now() + Duration::days(3650));
+}
+
+#[test]
+fn leaf_carries_user_groups_and_names() {
+    let ca = authority("kubernetes");
+    let random = Random::seeded(2);
+    let client = ca.issue(&Leaf::client("kubernetes-admin", &["system:masters"]), now(), &random).unwrap();
+    let facts = inspect(&client.certificate).unwrap();
+    assert_eq!(facts.common_name, "kubernetes-admin");
+    assert_eq!(facts.organizations, ["system:masters"]);
+    assert_eq!(facts.not_after, now() + Duration::days(365));
+    assert!(!facts.is_authority);
+
+    let names = ["127.0.0.1", "::1", "kubernetes.default.svc"].map(str::to_owned).to_vec();
+    let server = ca.issue(&Leaf::server("kube-apiserver", names.clone()), now(), &random).unwrap();
+    assert_eq!(inspect(&server.certificate).unwrap().names, names);
+}
+
+#[test]
+fn refuses_names_that_are_none() {
+    let leaf = Leaf::server("x", vec!["not a name".to_owned()]);
+    let error = authority("ca").issue(&leaf, now(), &Random::seeded(1)).unwrap_err();
+    assert!(error.to_string().contains("\"not a name\""), "{error}");
+}
+
+#[test]
+fn every_algorithm_signs_and_reads_back() {
+    for name in ["ECDSA-P256", "ECDSA-P384", "RSA-2048"] {
+        let algorithm: KeyAlgorithm = name.parse().unwrap();
+        let random = Random::seeded(3);
+        let ca = CertificateAuthority::generate("ca", algorithm, None, now(), &random).unwrap();
+        let identity = ca.identity();
+        let again = CertificateAuthority::from_pem(&identity.certificate, &identity.key).unwrap();
+        again.issue(&Leaf::client("c", &[]), now(), &random).unwrap();
+    }
+    assert!("DSA".parse::<KeyAlgorithm>().is_err());
+}
+
+/// Keys that users bring: what `openssl ecparam -genkey` and `openssl genrsa -traditional` write.
+#[test]
+fn reads_sec1_and_pkcs1_keys() {
+    for (file, header) in [("sec1.pem", "EC PRIVATE KEY"), ("pkcs1.pem", "RSA PRIVATE KEY")] {
+        let text =
+            std::fs::read_to_string(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(text.contains(header));
+        let key = PrivateKey::from_pem(&text).unwrap();
+        let public =
+            std::fs::read_to_string(format!("{}/tests/data/{file}.pub", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert_eq!(pki::public_key(&public).unwrap(), key.public_key_der(), "{file}");
+    }
+}
+
+#[test]
+fn mismatch_is_told_without_the_key() {
+    let (one, two) = (authority("one"), authority("two"));
+    let error =
+        CertificateAuthority::from_pem(one.certificate(), &two.identity().key).unwrap_err().to_string();
+    assert_eq!(error, "the certificate of \"one\" and its private key do not belong together");
+    let debug =
+        format!("{one:?} {:?} {:?}", one.identity(), PrivateKey::from_pem(&one.identity().key).unwrap());
+    assert!(!debug.contains("PRIVATE KEY"), "{debug}");
+    assert!(
+        !PrivateKey::from_pem("-----BEGIN PRIVATE KEY-----\nsecret")
+            .unwrap_err()
+            .to_string()
+            .contains("secret")
+    );
+}
+
+/// The hash was computed with `openssl x509 -pubkey | openssl pkey -pubin -outform der | sha256sum`.
+#[test]
+fn discovery_hash_is_kubeadms() {
+    let text = include_str!("data/ca.crt");
+    assert_eq!(pki::discovery_hash(text).unwrap(), include_str!("data/ca.hash").trim());
+}
+
+#[test]
+fn renewal_is_due_after_two_thirds() {
+    let ca = authority("ca");
+    let identity = ca.issue(&Leaf::client("c", &[]), now(), &Random::seeded(1)).unwrap();
+    let facts = inspect(&identity.certificate).unwrap();
+    for (days, due) in [(0, false), (243, false), (244, true), (400, true)] {
+        assert_eq!(pki::renewal_due(&facts, now() + Duration::days(days)), due, "{days} days");
+    }
+}
+
+#[test]
+fn kubeconfig_reads_back() {
+    let ca = authority("kubernetes");
+    let identity =
+        ca.issue(&Leaf::client("kubernetes-admin", &["system:masters"]), now(), &Random::seeded(1)).unwrap();
+    let config = Kubeconfig::for_cluster("blue", "https://10.0.0.1:6443", ca.certificate(), identity);
+    let text = config.to_yaml().unwrap();
+    assert!(text.contains("current-context: blue-admin@blue"), "{text}");
+    assert_eq!(Kubeconfig::parse(&text).unwrap(), config);
+    let error = Kubeconfig::parse("current-context: x").unwrap_err();
+    assert_eq!(error.to_string(), "the kubeconfig can't be used: contexts has no entry named \"x\"");
+}
+
+/// One handshake: what the client reads, and the common name of the certificate that the server saw.
+async fn handshake(
+    clients: ClientCertificates,
+    client: Option<&pki::Identity>,
+    name: &str,
+    clock: &Clock,
+) -> Result<(String, Option<String>), String> {
+    let random = Random::seeded(5);
+    let server_ca = authority("server-ca");
+    let issue =
+        |name: &str| server_ca.issue(&Leaf::server(name, vec![name.to_owned()]), now(), &random).unwrap();
+    let certificates =
+        ServerCertificates::new(&issue("api.example")).unwrap().with("etcd-0", &issue("etcd-0")).unwrap();
+    let server = tls::server_config(Arc::new(certificates), &clients, tls::ALPN_HTTP, clock).unwrap();
+    let config = tls::client_config(server_ca.certificate(), client, tls::ALPN_HTTP, clock).unwrap();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
+    let serve = async move {
+        let mut stream = acceptor.accept(far).await.map_err(|error| error.to_string())?;
+        stream.write_all(b"hello").await.map_err(|error| error.to_string())?;
+        stream.shutdown().await.map_err(|error| error.to_string())?;
+        Ok::<_, String>(stream.get_ref().1.peer_certificates().map(|_| "shown".to_owned()))
+    };
+    let connect = async {
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+        let name = ServerName::try_from(name.to_owned()).map_err(|error| error.to_string())?;
+        let mut stream = connector.connect(name, near).await.map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.map_err(|error| error.to_string())?;
+        Ok::<_, String>(text)
+    };
+    let (served, read) = tokio::join!(serve, connect);
+    Ok((read?, served?))
+}
+
+#[tokio::test(start_paused = true)]
+async fn tls_asks_for_client_certificates_and_uses_the_given_clock() {
+    let clock = Clock::simulated(now());
+    let client_ca = authority("client-ca");
+    let client = client_ca.issue(&Leaf::client("c", &[]), now(), &Random::seeded(6)).unwrap();
+    let trusted = client_ca.certificate().to_owned();
+    let required = ClientCertificates::Required(trusted.clone());
+    let optional = ClientCertificates::Optional(trusted);
+
+    for name in ["api.example", "etcd-0"] {
+        let (text, shown) = handshake(required.clone(), Some(&client), name, &clock).await.unwrap();
+        assert_eq!((text.as_str(), shown.as_deref()), ("hello", Some("shown")));
+    }
+    assert_eq!(handshake(optional, None, "api.example", &clock).await.unwrap().1, None);
+    assert!(handshake(required, None, "api.example", &clock).await.is_err());
+    assert!(handshake(ClientCertificates::None, None, "other.example", &clock).await.is_err());
+
+    let any =
+        tls::client_config_for_any_name(client_ca.certificate(), Some(&client), tls::ALPN_HTTP2, &clock);
+    assert_eq!(any.unwrap().alpn_protocols, [b"h2".to_vec()]);
+
+    let late = Clock::simulated(now() + Duration::days(366));
+    let error = handshake(ClientCertificates::None, None, "api.example", &late).await.unwrap_err();
+    assert!(error.contains("expired"), "{error}");
+}

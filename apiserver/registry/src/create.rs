@@ -1,0 +1,196 @@
+//! Creating objects.
+
+use machinery::meta;
+use machinery::status::Status;
+use machinery::{apply, names};
+use serde_json::Value;
+
+use crate::context::{Context, Input, Subresource};
+use crate::definitions::Served;
+use crate::document::Document;
+use crate::options::Operation;
+use crate::registry::Registry;
+use crate::response::Written;
+use crate::strategy::Generation;
+use crate::write::{self, Target};
+use crate::{convert, decode, object_meta};
+
+/// How often a taken generated name is drawn again.
+const NAME_ATTEMPTS: usize = 8;
+
+impl Registry {
+    /// Creates an object. `name` is the name in the path (custom objects may be posted to it), mostly empty.
+    ///
+    /// # Errors
+    /// 400, 403, 404 for the namespace, 409 `AlreadyExists`, 422.
+    pub async fn create(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        input: Input,
+    ) -> Result<Written, Status> {
+        let object = decode::input(context, served, input)?;
+        let target = Target { served, namespace, name, subresource: Subresource::None };
+        self.create_object(context, target, object, Ownership::Note).await
+    }
+
+    /// Creates a decoded object.
+    pub(crate) async fn create_object(
+        &self,
+        context: &mut Context,
+        target: Target<'_>,
+        mut object: Value,
+        ownership: Ownership,
+    ) -> Result<Written, Status> {
+        let served = target.served;
+        write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
+        self.check_namespace(&target, meta::name(&object))?;
+        Self::check_definition(&target)?;
+        context.warnings.extend(object_meta::dedup_owners(&mut object));
+        forget_system_fields(&mut object);
+        // What rules add is not the client's.
+        if matches!(ownership, Ownership::Note) {
+            object = write::as_writer(self, context, &target, |writer| apply::update(None, object, writer));
+        }
+        self.mutate(context, &target, Operation::Create, None, &mut object)?;
+        let generated = meta::name(&object).is_empty();
+        for attempt in 1.. {
+            let mut object = object.clone();
+            if generated {
+                self.generate_name(&mut object);
+            }
+            let name = meta::name(&object).to_owned();
+            let target = Target { name: &name, ..target };
+            match self.try_create(context, &target, object).await {
+                Err(status) if generated && status.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
+                answer => return answer,
+            }
+        }
+        Err(target.not_found())
+    }
+
+    async fn try_create(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        mut object: Value,
+    ) -> Result<Written, Status> {
+        let served = target.served;
+        self.system_fields(&mut object);
+        prepare(served, &mut object);
+        let errors = write::validate(target, &object, None);
+        target.refuse(target.name, &errors)?;
+        context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
+        self.admit(context, target, Operation::Create, None, &object)?;
+        if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
+            return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
+        }
+        let key = target.key();
+        let taken = || Status::already_exists(served.resource(), target.name);
+        let document = Document::new(&convert::to_storage(served, object));
+        if context.dry_run {
+            if self.storage().get(&key).is_some() {
+                return Err(taken());
+            }
+            let object = convert::text(served, &document.unversioned(), u64::MAX);
+            return Ok(Written { object, created: true });
+        }
+        let entry = self.storage().put(&key, None, document).await.map_err(|error| error.status(taken))?;
+        self.wrote(served, &entry).await;
+        Ok(Written { object: convert::text(served, &entry.value, entry.revision), created: true })
+    }
+
+    /// What the server sets, whatever the client wrote there.
+    fn system_fields(&self, object: &mut Value) {
+        let uid = self.0.random.uid();
+        let now = self.now();
+        let Some(metadata) = meta::metadata_mut(object) else { return };
+        metadata.insert("uid".into(), uid.into());
+        metadata.insert("creationTimestamp".into(), now.into());
+    }
+
+    fn generate_name(&self, object: &mut Value) {
+        let base = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
+        if base.is_empty() {
+            return;
+        }
+        if let Some(metadata) = meta::metadata_mut(object) {
+            metadata.insert("name".into(), names::generate(&base, &self.0.random).into());
+        }
+    }
+
+    /// The namespace of a new object must exist and not be on its way out.
+    fn check_namespace(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
+        if !target.served.definition.namespaced || !self.0.options.housekeeping.namespaces {
+            return Ok(());
+        }
+        let namespace = target.namespace;
+        let key = format!("/registry/core/namespaces/{namespace}");
+        let resource = machinery::status::GroupResource { group: "", resource: "namespaces" };
+        let Some(entry) = self.storage().get(&key) else {
+            return Err(Status::not_found(resource, namespace));
+        };
+        let deleting =
+            crate::meta::Meta::read(&entry.value).is_some_and(|meta| meta.deletion_timestamp.is_some());
+        if !deleting {
+            return Ok(());
+        }
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut status = Status::forbidden(target.served.resource(), name, &why);
+        if let Some(Value::Object(details)) = &mut status.details {
+            let cause = serde_json::json!({
+                "reason": "NamespaceTerminating",
+                "message": format!("namespace {namespace} is being terminated"),
+                "field": "metadata.namespace",
+            });
+            details.insert("causes".into(), Value::Array(vec![cause]));
+        }
+        Err(status)
+    }
+
+    /// No new objects of a kind whose CustomResourceDefinition is being deleted.
+    fn check_definition(target: &Target<'_>) -> Result<(), Status> {
+        if !target.served.resource.terminating {
+            return Ok(());
+        }
+        let mut status =
+            Status::method_not_allowed("create not allowed while custom resource definition is terminating");
+        status.details = None;
+        Err(status)
+    }
+}
+
+/// Whether field ownership is to be noted, or an apply has done so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ownership {
+    Note,
+    Applied,
+}
+
+/// What a client cannot set in a new object.
+fn forget_system_fields(object: &mut Value) {
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    for key in ["creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"] {
+        metadata.remove(key);
+    }
+}
+
+/// The kind's preparation of a new object.
+fn prepare(served: &Served, object: &mut Value) {
+    let strategy = served.strategy();
+    if served.version.status
+        && !served.definition.built_in
+        && let Some(map) = object.as_object_mut()
+    {
+        map.remove("status");
+    }
+    if strategy.generation() != Generation::Untouched
+        && let Some(metadata) = meta::metadata_mut(object)
+    {
+        metadata.insert("generation".into(), 1.into());
+    }
+    strategy.prepare_create(object);
+}

@@ -1,0 +1,110 @@
+//! From a request's body to an object that the rest of the registry can rely on: types as the schema has them, no
+//! unknown fields, defaults filled in.
+
+use machinery::schema::Schema;
+use machinery::status::Status;
+use serde_json::{Map, Value};
+
+use crate::context::{Context, FieldValidation, Input};
+use crate::definitions::Served;
+
+/// Decodes the body of a create or an update.
+pub(crate) fn input(context: &mut Context, served: &Served, input: Input) -> Result<Value, Status> {
+    let mut object = input.object;
+    let unknown = shape(served, &mut object).map_err(|problem| refused(served, &problem))?;
+    let mut problems = input.strict_errors;
+    problems.extend(unknown);
+    strictness(context, problems).map_err(|problems| refused(served, &problems))?;
+    Ok(object)
+}
+
+/// `Kind in version "v1" cannot be handled as a Kind: …`
+pub(crate) fn refused(served: &Served, problem: &str) -> Status {
+    let kind = &served.definition.kind;
+    let version = &served.version.name;
+    Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {problem}"))
+}
+
+/// Reports what strict decoding found as `fieldValidation` asks for. The error is the sentence of the refusal.
+pub(crate) fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), String> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    match context.field_validation {
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => context.warnings.extend(problems),
+        FieldValidation::Strict => return Err(format!("strict decoding error: {}", problems.join(", "))),
+    }
+    Ok(())
+}
+
+/// Gives `object` the shape of its kind, defaults included. Answers what strict decoding has to say; the error is what
+/// is wrong with the types.
+pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
+    let schema = &served.version.schema;
+    let unknown = if crate::definition_writes::is_crd(served) {
+        definition(served, object)?
+    } else if served.definition.built_in {
+        crate::builtin::decode(&served.definition, schema, object)?
+    } else {
+        machinery::schema::coerce(schema, object)?
+    };
+    metadata(object);
+    machinery::schema::default(schema, object);
+    if served.definition.built_in {
+        write_nulls(schema, object);
+    }
+    served.strategy().normalize(object);
+    Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
+}
+
+/// CustomResourceDefinitions hold schemas, whose structure no schema describes: only their `metadata` goes the way of
+/// other built-in kinds.
+fn definition(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
+    let mut unknown = machinery::crd::decode(object)?;
+    let Some(map) = object.as_object_mut() else { return Ok(unknown) };
+    let parts: Vec<(&str, Value)> =
+        ["spec", "status"].into_iter().filter_map(|name| Some((name, map.remove(name)?))).collect();
+    let decoded = crate::builtin::decode(&served.definition, &served.version.schema, object);
+    if let Some(map) = object.as_object_mut() {
+        map.extend(parts.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    }
+    unknown.extend(decoded?);
+    Ok(unknown)
+}
+
+/// What Go writes as null when there is nothing: the nullable fields of a built-in kind.
+pub(crate) fn write_nulls(schema: &Schema, object: &mut Value) {
+    let Some(map) = object.as_object_mut() else { return };
+    for (name, _) in schema.properties.iter().filter(|(_, field)| field.nullable) {
+        map.entry(name).or_insert(Value::Null);
+    }
+}
+
+/// `metadata` is always an object, and what Go leaves out when it is empty is not there.
+fn metadata(object: &mut Value) {
+    let Some(map) = object.as_object_mut() else { return };
+    let metadata = map.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.remove("selfLink");
+        // An empty list of managedFields resets ownership.
+        metadata.retain(|name, value| !empty(value) || name == "managedFields" && value.is_array());
+        if metadata.get("generation").and_then(Value::as_i64) == Some(0) {
+            metadata.remove("generation");
+        }
+    }
+}
+
+/// Whether Go's `omitempty` drops the value (numbers and booleans aside).
+pub(crate) fn empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,114 @@
+//! What follows from a write of a CustomResourceDefinition: its resource is served, changed, or no longer served, before
+//! the write is answered.
+
+use machinery::{crd, meta};
+use serde_json::Value;
+
+use crate::context::{Context, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::from_crd::from_crd;
+use crate::registry::Registry;
+use crate::storage::Entry;
+use crate::update::Changed;
+use crate::write::Target;
+
+/// Group and plural of CustomResourceDefinitions.
+pub(crate) const CRDS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+
+pub(crate) fn is_crd(served: &Served) -> bool {
+    (served.definition.group.as_str(), served.definition.plural.as_str()) == CRDS
+}
+
+impl Registry {
+    /// Called after every write of an object that stays.
+    pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
+        if is_crd(served) {
+            self.serve(served, entry).await;
+        }
+    }
+
+    /// Called after an object is gone.
+    pub(crate) async fn removed(&self, served: &Served, name: &str) {
+        let Some((plural, group)) = name.split_once('.').filter(|_| is_crd(served)) else { return };
+        self.redefine(|definitions| definitions.remove(group, plural));
+        // The names that are free now may be those that another definition waits for.
+        let (stored, _) = self.storage().range(&crate::keys::namespace(&served.definition, ""));
+        for other in stored {
+            let entry = Entry { revision: other.mod_revision.0, value: other.value.clone() };
+            let waits = serde_json::from_slice::<Value>(&entry.value).is_ok_and(|other| {
+                let conditions = other["status"]["conditions"].as_array();
+                other["spec"]["group"] == group
+                    && conditions.is_some_and(|list| {
+                        list.iter()
+                            .any(|found| found["type"] == "NamesAccepted" && found["status"] == "False")
+                    })
+            });
+            if waits {
+                self.serve(served, &entry).await;
+            }
+        }
+    }
+
+    /// Sets the conditions of a CustomResourceDefinition as its controllers would, and serves what it defines.
+    async fn serve(&self, served: &Served, entry: &Entry) {
+        let Ok(mut object) = serde_json::from_slice::<Value>(&entry.value) else { return };
+        let name = meta::name(&object).to_owned();
+        let before = object["status"].clone();
+        self.establish(&mut object);
+        if object["status"] != before {
+            // The write of the status comes back here, and serves.
+            let target = Target { served, namespace: "", name: &name, subresource: Subresource::Status };
+            let mut context = Context::internal("kube-apiserver");
+            let written = Box::pin(self.change(&mut context, &target, |_, live| {
+                let mut object = live.clone();
+                self.establish(&mut object);
+                Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+            }));
+            if let Err(status) = written.await
+                && status.reason != "NotFound"
+            {
+                tracing::warn!(name, %status, "the conditions of a definition could not be written");
+            }
+            return;
+        }
+        if !crd::is_established(&object) {
+            return;
+        }
+        match from_crd(&object) {
+            Ok(definition) => {
+                let terminating = meta::is_deleting(&object);
+                self.redefine(|definitions| definitions.insert(definition, entry.revision, terminating));
+            }
+            Err(error) => tracing::error!(name, %error, "a definition cannot be served"),
+        }
+    }
+
+    /// Brings the status up to date: accepted names and conditions.
+    fn establish(&self, object: &mut Value) {
+        let now = self.now();
+        let taken = self.taken(object);
+        crd::accept_names(object, &taken, &now);
+        let terminating = object["status"]["conditions"]
+            .as_array()
+            .is_some_and(|list| list.iter().any(|condition| condition["type"] == "Terminating"));
+        if meta::is_deleting(object) && !terminating {
+            let message = "CustomResource deletion is in progress";
+            crd::set_condition(object, "Terminating", "True", "InstanceDeletionInProgress", message, &now);
+        }
+    }
+
+    /// The names that other resources of the group have.
+    fn taken(&self, object: &Value) -> crd::Taken {
+        let group = object["spec"]["group"].as_str().unwrap_or_default();
+        let own = object["spec"]["names"]["plural"].as_str().unwrap_or_default();
+        let mut taken = crd::Taken::default();
+        let definitions = self.definitions();
+        for other in definitions.iter().filter(|other| other.group == group && other.plural != own) {
+            taken.resources.extend([other.plural.clone(), other.singular.clone()]);
+            taken.resources.extend(other.short_names.iter().cloned());
+            taken.kinds.extend([other.kind.clone(), other.list_kind.clone()]);
+        }
+        taken
+    }
+}

@@ -1,0 +1,110 @@
+//! The resources that are served at one moment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machinery::status::GroupResource;
+
+use crate::definition::{Definition, Version};
+use crate::strategy::{self, Strategy};
+
+/// One resource in one served version.
+#[derive(Clone)]
+pub struct Served {
+    /// The resource.
+    pub definition: Arc<Definition>,
+    /// The version asked for.
+    pub version: Arc<Version>,
+    pub(crate) resource: Arc<Resource>,
+}
+
+/// A resource with what the registry keeps beside its definition.
+pub(crate) struct Resource {
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) strategy: Arc<dyn Strategy>,
+    /// Objects that were written up to this revision may lack what the schema of today would give them.
+    pub(crate) changed_at: u64,
+    /// The definition is being deleted: objects can't be created any more.
+    pub(crate) terminating: bool,
+}
+
+impl Served {
+    /// For errors.
+    pub fn resource(&self) -> GroupResource<'_> {
+        GroupResource { group: &self.definition.group, resource: &self.definition.plural }
+    }
+
+    /// `group/version`, or `v1`.
+    pub fn api_version(&self) -> String {
+        self.definition.api_version(&self.version.name)
+    }
+
+    pub(crate) fn strategy(&self) -> &dyn Strategy {
+        &*self.resource.strategy
+    }
+}
+
+/// An unchanging snapshot of all resources.
+#[derive(Clone, Default)]
+pub struct Definitions {
+    /// Rises with each change.
+    pub generation: u64,
+    by_resource: BTreeMap<(String, String), Arc<Resource>>,
+}
+
+impl Definitions {
+    /// The resource, when that version of it is served.
+    pub fn served(&self, group: &str, version: &str, plural: &str) -> Option<Served> {
+        let resource = self.resource(group, plural)?;
+        let version = resource.definition.version(version).filter(|version| version.served)?;
+        Some(Served {
+            definition: resource.definition.clone(),
+            version: version.clone(),
+            resource: resource.clone(),
+        })
+    }
+
+    /// The resource in the version that is stored.
+    pub(crate) fn stored(&self, group: &str, plural: &str) -> Option<Served> {
+        let resource = self.resource(group, plural)?;
+        let version = resource.definition.version(&resource.definition.storage_version)?;
+        Some(Served {
+            definition: resource.definition.clone(),
+            version: version.clone(),
+            resource: resource.clone(),
+        })
+    }
+
+    fn resource(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.by_resource.get(&(group.to_owned(), plural.to_owned()))
+    }
+
+    /// The resource, whatever its versions.
+    pub fn get(&self, group: &str, plural: &str) -> Option<&Arc<Definition>> {
+        self.resource(group, plural).map(|resource| &resource.definition)
+    }
+
+    /// All resources, by group and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.by_resource.values().map(|resource| &resource.definition)
+    }
+
+    /// The resource that serves `kind` in `group`.
+    pub fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Definition>> {
+        self.iter().find(|definition| definition.group == group && definition.kind == kind)
+    }
+
+    pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool) {
+        let key = (definition.group.clone(), definition.plural.clone());
+        let strategy = strategy::of(&definition);
+        let definition = Arc::new(definition);
+        self.by_resource.insert(key, Arc::new(Resource { definition, strategy, changed_at, terminating }));
+        self.generation += 1;
+    }
+
+    pub(crate) fn remove(&mut self, group: &str, plural: &str) {
+        if self.by_resource.remove(&(group.to_owned(), plural.to_owned())).is_some() {
+            self.generation += 1;
+        }
+    }
+}

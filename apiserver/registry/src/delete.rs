@@ -1,0 +1,236 @@
+//! Deleting objects: at once, or marked and held by finalizers.
+
+use machinery::meta;
+use machinery::status::{GroupResource, Status};
+use serde_json::{Value, json};
+
+use crate::context::{Context, DeleteOptions, ListOptions, Propagation, Subresource};
+use crate::convert;
+use crate::definitions::Served;
+use crate::document::Document;
+use crate::options::Operation;
+use crate::registry::Registry;
+use crate::response::{Deleted, List};
+use crate::update::{Failure, held};
+use crate::write::Target;
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+/// How often a deletion is tried again when a change comes between.
+const ATTEMPTS: usize = 100;
+
+impl Registry {
+    /// Deletes an object, or marks it deleted while finalizers hold it.
+    ///
+    /// # Errors
+    /// 404, 409 for preconditions.
+    pub async fn delete(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Status> {
+        let target = Target { served, namespace, name, subresource: Subresource::None };
+        for _ in 0..ATTEMPTS {
+            match self.try_delete(context, &target, options).await {
+                Ok(deleted) => return Ok(deleted),
+                Err(Failure::Refused(status)) => return Err(status),
+                Err(Failure::Raced) => {}
+            }
+        }
+        Err(target.modified())
+    }
+
+    async fn try_delete(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Failure> {
+        let served = target.served;
+        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+        let mut object = convert::value(served, &entry.value, entry.revision)
+            .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+        check_preconditions(target, &object, options)?;
+        self.admit(context, target, Operation::Delete, Some(&object), &object)?;
+        let uid = meta::uid(&object).to_owned();
+        let before = object.clone();
+        served.strategy().prepare_delete(&mut object);
+        set_finalizers(&mut object, options);
+        let grace = served.strategy().grace_period(&object, options.grace_period_seconds);
+        if let Some(why) = served.strategy().undeletable(target.name) {
+            return Err(Status::forbidden(served.resource(), target.name, why).into());
+        }
+        if !held(&object) && grace == 0 {
+            let last = Document::new(&convert::to_storage(served, object));
+            let mut revision = entry.revision;
+            if !context.dry_run {
+                let removed = self.storage().remove(&target.key(), &entry).await;
+                revision = removed.map_err(|error| error.failure())?;
+                self.removed(served, target.name).await;
+            }
+            if served.strategy().delete_returns_object() {
+                let object = convert::text(served, &last.at(revision), revision);
+                return Ok(Deleted::Object { object, accepted: false });
+            }
+            return Ok(Deleted::Status(success(served, target.name, &uid)));
+        }
+        self.mark(served, &mut object, grace);
+        let document = Document::new(&convert::to_storage(served, object.clone()));
+        let revision = if context.dry_run || object == before {
+            entry.revision
+        } else {
+            let put = self.storage().put(&target.key(), Some(entry.revision), document.clone()).await;
+            let entry = put.map_err(|error| error.failure())?;
+            self.wrote(served, &entry).await;
+            entry.revision
+        };
+        Ok(Deleted::Object {
+            object: convert::text(served, &document.at(revision), revision),
+            accepted: false,
+        })
+    }
+
+    /// Sets `deletionTimestamp`, once; the generation rises with it.
+    fn mark(&self, served: &Served, object: &mut Value, grace: i64) {
+        let generation = meta::generation(object);
+        let time = self.0.clock.now() + chrono_seconds(grace);
+        let Some(metadata) = meta::metadata_mut(object) else { return };
+        if metadata.get("deletionTimestamp").is_some() {
+            return;
+        }
+        metadata.insert("deletionTimestamp".into(), machinery::clock::rfc3339(time).into());
+        if !served.strategy().graceful() {
+            return;
+        }
+        metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
+        if generation > 0 {
+            metadata.insert("generation".into(), (generation + 1).into());
+        }
+    }
+
+    /// Deletes what a list selects, and answers the list.
+    ///
+    /// # Errors
+    /// Those of [`Self::list`] and [`Self::delete`].
+    pub async fn delete_collection(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &DeleteOptions,
+        list: &ListOptions,
+    ) -> Result<List, Status> {
+        let mut list = list.clone();
+        // A real server lists in pages here, and a page of a revision is that revision.
+        if list.resource_version_match.is_empty() && !matches!(list.resource_version.as_str(), "" | "0") {
+            list.resource_version_match = "Exact".into();
+        }
+        let selected = self.list(context, served, namespace, &list).await?;
+        for item in &selected.items {
+            match self.delete(context, served, &item.namespace, &item.name, options).await {
+                Ok(_) => {}
+                Err(status) if status.reason == "NotFound" => {}
+                Err(status) => return Err(status),
+            }
+        }
+        Ok(selected)
+    }
+}
+
+fn chrono_seconds(seconds: i64) -> std::time::Duration {
+    std::time::Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}
+
+fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    let definition = &target.served.definition;
+    // Kinds with a deletion of their own have words of their own.
+    if !target.served.strategy().graceful() {
+        return check_plainly(target, object, options);
+    }
+    let resource = GroupResource { group: &definition.group, resource: &definition.kind };
+    let checks = [
+        (
+            &options.preconditions.uid,
+            meta::uid(object),
+            "UID",
+            "The object might have been deleted and then recreated",
+        ),
+        (
+            &options.preconditions.resource_version,
+            meta::resource_version(object),
+            "ResourceVersion",
+            "The object might have been modified",
+        ),
+    ];
+    for (wanted, found, what, why) in checks {
+        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+            let why = format!(
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
+            );
+            return Err(Status::conflict(resource, target.name, &why));
+        }
+    }
+    Ok(())
+}
+
+fn check_plainly(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    let checks = [
+        (&options.preconditions.uid, meta::uid(object), "UID"),
+        (&options.preconditions.resource_version, meta::resource_version(object), "ResourceVersion"),
+    ];
+    for (wanted, found, what) in checks {
+        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            );
+            return Err(Status::conflict(target.served.resource(), target.name, &why));
+        }
+    }
+    Ok(())
+}
+
+/// The finalizers of the garbage collector follow the propagation that is asked for.
+fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
+    let current: Vec<&str> = meta::finalizers(object).collect();
+    let orphan = match (options.orphan_dependents, options.propagation) {
+        (Some(orphan), _) => orphan,
+        (None, Some(propagation)) => propagation == Propagation::Orphan,
+        (None, None) => current.contains(&ORPHAN),
+    };
+    let foreground = match (options.orphan_dependents, options.propagation) {
+        (Some(_), _) => false,
+        (None, Some(propagation)) => propagation == Propagation::Foreground,
+        (None, None) => current.contains(&FOREGROUND),
+    };
+    let mut finalizers: Vec<Value> = current
+        .iter()
+        .filter(|name| ![ORPHAN, FOREGROUND].contains(name))
+        .map(|name| (*name).into())
+        .collect();
+    if orphan {
+        finalizers.push(ORPHAN.into());
+    }
+    if foreground {
+        finalizers.push(FOREGROUND.into());
+    }
+    let same = finalizers.len() == current.len()
+        && current.iter().all(|name| finalizers.iter().any(|finalizer| finalizer == name));
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else if !same {
+        metadata.insert("finalizers".into(), finalizers.into());
+    }
+}
+
+/// The `Status` of a deletion that is complete.
+fn success(served: &Served, name: &str, uid: &str) -> Value {
+    let mut details = json!({"name": name, "kind": served.definition.plural, "uid": uid});
+    if !served.definition.group.is_empty() {
+        details["group"] = served.definition.group.as_str().into();
+    }
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}

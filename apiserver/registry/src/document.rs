@@ -1,0 +1,169 @@
+//! An object on its way to the store: serialised once, with a gap for the revision, which only the commit knows.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Serialised JSON without `metadata.resourceVersion`, and where that goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Document {
+    text: Vec<u8>,
+    /// Offset of the gap: just before the first key of `metadata` that sorts after `resourceVersion`.
+    gap: usize,
+    /// Whether a key follows the gap (a comma goes behind) and whether one stands before it (a comma goes before).
+    before: bool,
+    after: bool,
+}
+
+const FIELD: &str = "resourceVersion";
+
+impl Document {
+    /// Serialises `object`; its own `resourceVersion`, if any, is left out.
+    pub(crate) fn new(object: &Value) -> Self {
+        let mut document = Self { text: Vec::with_capacity(1024), gap: 0, before: false, after: false };
+        let Some(map) = object.as_object() else { return document };
+        document.text.push(b'{');
+        for (index, (key, value)) in map.iter().enumerate() {
+            document.key(index > 0, key);
+            match value.as_object() {
+                Some(metadata) if key == "metadata" => {
+                    document.open();
+                    for (key, value) in metadata.iter().filter(|(key, _)| *key != FIELD) {
+                        document.member(key);
+                        write(&mut document.text, value);
+                    }
+                    document.close();
+                }
+                _ => write(&mut document.text, value),
+            }
+        }
+        document.text.push(b'}');
+        document
+    }
+
+    /// From JSON text in which `metadata` is an object.
+    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+        let map: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
+        let mut document = Self { text: Vec::with_capacity(text.len()), gap: 0, before: false, after: false };
+        document.text.push(b'{');
+        for (index, (key, value)) in map.into_iter().enumerate() {
+            document.key(index > 0, key);
+            if key == "metadata" {
+                let metadata: BTreeMap<&str, &RawValue> = serde_json::from_str(value.get()).ok()?;
+                document.open();
+                for (key, value) in metadata.into_iter().filter(|(key, _)| *key != FIELD) {
+                    document.member(key);
+                    document.text.extend_from_slice(value.get().as_bytes());
+                }
+                document.close();
+            } else {
+                document.text.extend_from_slice(value.get().as_bytes());
+            }
+        }
+        document.text.push(b'}');
+        Some(document)
+    }
+
+    fn open(&mut self) {
+        self.text.push(b'{');
+        self.gap = 0;
+        self.before = false;
+    }
+
+    fn member(&mut self, key: &str) {
+        if key > FIELD && !self.after {
+            self.gap = self.text.len();
+            if self.before {
+                self.text.push(b',');
+            }
+            self.after = true;
+            self.key(false, key);
+        } else {
+            let comma = self.before || self.after;
+            self.before |= !self.after;
+            self.key(comma, key);
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.after {
+            self.gap = self.text.len();
+        }
+        self.text.push(b'}');
+    }
+
+    fn key(&mut self, comma: bool, key: &str) {
+        if comma {
+            self.text.push(b',');
+        }
+        let _ = serde_json::to_writer(&mut self.text, key);
+        self.text.push(b':');
+    }
+
+    /// The text with `resourceVersion` as that revision.
+    pub(crate) fn at(&self, revision: u64) -> Bytes {
+        let mut text = Vec::with_capacity(self.text.len() + 40);
+        text.extend_from_slice(&self.text[..self.gap]);
+        if self.before {
+            text.push(b',');
+        }
+        text.extend_from_slice(format!("\"{FIELD}\":\"{revision}\"").as_bytes());
+        // Where a key follows and another stands before, the comma between the two is already there.
+        if self.after && !self.before {
+            text.push(b',');
+        }
+        text.extend_from_slice(&self.text[self.gap..]);
+        Bytes::from(text)
+    }
+
+    /// The text without a `resourceVersion`, as a dry run answers a creation.
+    pub(crate) fn unversioned(&self) -> Bytes {
+        Bytes::copy_from_slice(&self.text)
+    }
+}
+
+fn write(text: &mut Vec<u8>, value: &Value) {
+    // Writing a `Value` to memory cannot fail: its keys are strings.
+    let _ = serde_json::to_writer(text, value);
+}
+
+/// JSON text of `object`.
+pub(crate) fn text(object: &Value) -> Bytes {
+    let mut text = Vec::with_capacity(1024);
+    write(&mut text, object);
+    Bytes::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Document;
+
+    #[test]
+    fn the_revision_goes_where_a_sorted_map_has_it() {
+        for object in [
+            json!({"apiVersion": "v1", "metadata": {"name": "a", "uid": "u"}, "z": [1, {"resourceVersion": "no"}]}),
+            json!({"metadata": {"uid": "u"}}),
+            json!({"metadata": {"name": "a"}, "spec": {}}),
+            json!({"metadata": {}}),
+            json!({"metadata": {"name": "a", "resourceVersion": "3", "selfLink": "s", "uid": "u"}}),
+        ] {
+            let mut wanted = object.clone();
+            wanted["metadata"]["resourceVersion"] = "17".into();
+            let written = Document::new(&object).at(17);
+            assert_eq!(
+                written,
+                serde_json::to_vec(&wanted).unwrap(),
+                "{}",
+                String::from_utf8_lossy(&written)
+            );
+            let again = Document::from_text(&written).unwrap();
+            assert_eq!(again.at(17), written);
+            wanted["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+            assert_eq!(serde_json::from_slice::<Value>(&again.unversioned()).unwrap(), wanted);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The two shapes of an Event: `events.k8s.io` and core. They are one object, stored in the core's shape.
+
+use serde_json::{Map, Value};
+
+/// Names that differ: core, events.k8s.io.
+const NAMES: [(&str, &str); 6] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+];
+
+fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = map.remove(from) {
+        map.insert(to.to_owned(), value);
+    }
+}
+
+/// From the stored shape.
+pub(crate) fn from_core(object: &mut Value) {
+    let Some(map) = object.as_object_mut() else { return };
+    for (core, new) in NAMES {
+        rename(map, core, new);
+    }
+    rename(map, "count", "deprecatedCount");
+    // The newer type leaves these out when they are empty, the core's type does not.
+    for field in ["reportingController", "reportingInstance", "action", "reason", "note"] {
+        if map.get(field).is_some_and(|value| value == "") {
+            map.remove(field);
+        }
+    }
+    map.insert("apiVersion".into(), "events.k8s.io/v1".into());
+}
+
+/// To the stored shape.
+pub(crate) fn to_core(object: &mut Value) {
+    let Some(map) = object.as_object_mut() else { return };
+    for (core, new) in NAMES {
+        rename(map, new, core);
+    }
+    rename(map, "deprecatedCount", "count");
+    for field in ["reportingComponent", "reportingInstance"] {
+        map.entry(field).or_insert("".into());
+    }
+    map.insert("apiVersion".into(), "v1".into());
+}

@@ -1,0 +1,103 @@
+//! Events go an hour after they were last written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use store::{Event, EventKind, Key, Watcher};
+
+use crate::context::{Context, DeleteOptions};
+use crate::registry::{Inner, Registry};
+
+/// How long Events stay.
+const AGE: Duration = Duration::from_secs(3600);
+const PREFIX: &str = "/registry/core/events/";
+
+/// When which Event goes, in milliseconds of the epoch.
+#[derive(Default)]
+struct Deadlines {
+    by_time: BTreeSet<(i64, Key)>,
+    by_key: BTreeMap<Key, i64>,
+}
+
+impl Deadlines {
+    fn set(&mut self, key: &Key, at: i64) {
+        self.forget(key);
+        self.by_time.insert((at, key.clone()));
+        self.by_key.insert(key.clone(), at);
+    }
+
+    fn forget(&mut self, key: &Key) {
+        if let Some(at) = self.by_key.remove(key) {
+            self.by_time.remove(&(at, key.clone()));
+        }
+    }
+
+    fn due(&mut self, now: i64) -> Vec<Key> {
+        let mut due = Vec::new();
+        while let Some((at, key)) = self.by_time.first().cloned().filter(|(at, _)| *at <= now) {
+            self.by_time.remove(&(at, key.clone()));
+            self.by_key.remove(&key);
+            due.push(key);
+        }
+        due
+    }
+
+    fn observe(&mut self, event: &Event, now: i64) {
+        match event.kind {
+            EventKind::Deleted => self.forget(event.key()),
+            _ => self.set(event.key(), now + AGE.as_millis() as i64),
+        }
+    }
+}
+
+/// Starts the task.
+pub(crate) fn start(registry: &Registry) {
+    let (entries, revision) = registry.storage().range(PREFIX);
+    let Ok(changes) = registry.storage().watch(PREFIX, revision) else { return };
+    let clock = registry.0.clock.clone();
+    let mut deadlines = Deadlines::default();
+    for stored in entries {
+        let written = serde_json::from_slice::<serde_json::Value>(&stored.value).ok().and_then(|event| {
+            machinery::clock::parse_rfc3339(event["metadata"]["creationTimestamp"].as_str()?)
+        });
+        let written = written.unwrap_or_else(|| clock.now());
+        deadlines.set(&stored.key, written.timestamp_millis() + AGE.as_millis() as i64);
+    }
+    let weak = Arc::downgrade(&registry.0);
+    tokio::spawn(expire(weak, clock, changes, deadlines));
+}
+
+async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadlines: Deadlines) {
+    loop {
+        let wait = deadlines.by_time.first().map(|(at, _)| at - clock.now().timestamp_millis());
+        let sleep = async {
+            match wait {
+                Some(wait) => clock.sleep(Duration::from_millis(u64::try_from(wait).unwrap_or(0))).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = changes.next() => match event {
+                Ok(event) => deadlines.observe(&event, clock.now().timestamp_millis()),
+                Err(_) => return,
+            },
+            () = sleep => {}
+        }
+        let due = deadlines.due(clock.now().timestamp_millis());
+        if due.is_empty() {
+            continue;
+        }
+        let Some(registry) = weak.upgrade().map(Registry) else { return };
+        let Some(served) = registry.served("", "v1", "events") else { return };
+        for key in due {
+            let mut context = Context::internal("kube-apiserver");
+            let namespace = key.namespace().unwrap_or_default();
+            let options = DeleteOptions::default();
+            // An Event that is gone already is what is wanted.
+            let _ = registry.delete(&mut context, &served, namespace, key.name(), &options).await;
+        }
+    }
+}

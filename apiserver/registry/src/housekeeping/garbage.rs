@@ -1,0 +1,148 @@
+//! The garbage collector: what has lost its owners goes, deletions in the foreground and those that leave orphans complete.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt;
+use machinery::meta;
+use machinery::status::Status;
+use serde_json::Value;
+use store::{Event, EventKind, Key};
+
+use super::graph::{Action, Graph};
+use super::{CONCURRENCY, Part};
+use crate::context::{Context, DeleteOptions, Preconditions, Propagation, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::meta::Meta;
+use crate::registry::Registry;
+use crate::update::Changed;
+use crate::write::Target;
+
+const MANAGER: &str = "kube-controller-manager";
+
+/// The collector's picture of all objects, and whom it has to look at.
+pub(crate) struct Collector {
+    graph: Graph,
+    queue: BTreeSet<String>,
+}
+
+impl Collector {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let mut collector = Self { graph: Graph::default(), queue: BTreeSet::new() };
+        let (entries, _) = registry.storage().range("/registry/");
+        for stored in entries {
+            if let Some(meta) = Meta::read(&stored.value) {
+                collector.graph.upsert(&stored.key, meta);
+            }
+        }
+        collector.queue = collector.graph.uids();
+        collector
+    }
+}
+
+impl Part for Collector {
+    fn observe(&mut self, _registry: &Registry, event: &Event) {
+        let affected = match event.kind {
+            EventKind::Deleted => self.graph.remove(event.key()),
+            _ => match Meta::read(&event.object.value) {
+                Some(meta) => self.graph.upsert(event.key(), meta),
+                None => return,
+            },
+        };
+        self.queue.extend(affected);
+    }
+
+    async fn work(&mut self, registry: &Registry) -> bool {
+        let definitions = registry.definitions();
+        let queue = std::mem::take(&mut self.queue);
+        let mut actions: Vec<(Key, Action)> =
+            queue.iter().flat_map(|uid| self.graph.plan(uid, &definitions)).collect();
+        actions.sort_by(|(a, _), (b, _)| a.cmp(b));
+        actions.dedup();
+        futures::stream::iter(actions)
+            .for_each_concurrent(CONCURRENCY, |(key, action)| async move {
+                if let Err(status) = perform(registry, &key, action).await
+                    && !matches!(status.reason, "NotFound" | "Conflict")
+                {
+                    tracing::warn!(%key, %status, "garbage collection could not change an object");
+                }
+            })
+            .await;
+        false
+    }
+}
+
+fn served(registry: &Registry, key: &Key) -> Option<Served> {
+    registry.definitions().stored(key.group(), key.resource())
+}
+
+async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), Status> {
+    let Some(served) = served(registry, key) else { return Ok(()) };
+    let target = Target {
+        served: &served,
+        namespace: key.namespace().unwrap_or_default(),
+        name: key.name(),
+        subresource: Subresource::None,
+    };
+    match action {
+        Action::Delete { foreground, owners } => {
+            let Some(entry) = registry.storage().get(key.as_str()) else { return Ok(()) };
+            let Some(meta) = Meta::read(&entry.value) else { return Ok(()) };
+            // Whoever changed the owners meanwhile has caused another look.
+            if meta.owner_references != owners {
+                return Ok(());
+            }
+            let propagation = match foreground {
+                true => Propagation::Foreground,
+                false if meta.finalizers.iter().any(|name| name == "orphan") => Propagation::Orphan,
+                false => Propagation::Background,
+            };
+            let options = DeleteOptions {
+                preconditions: Preconditions {
+                    uid: Some(meta.uid.into_owned()),
+                    resource_version: Some(entry.revision.to_string()),
+                },
+                propagation: Some(propagation),
+                ..DeleteOptions::default()
+            };
+            let mut context = Context::internal(MANAGER);
+            registry.delete(&mut context, &served, target.namespace, target.name, &options).await.map(drop)
+        }
+        Action::Disown { uids } => {
+            edit(registry, &target, |object| {
+                retain(object, "ownerReferences", |owner| {
+                    !owner["uid"].as_str().is_some_and(|uid| uids.contains(uid))
+                });
+            })
+            .await
+        }
+        Action::Release { finalizer } => {
+            edit(registry, &target, |object| retain(object, "finalizers", |name| name != finalizer)).await
+        }
+    }
+}
+
+/// Changes an object under the name of the collector.
+pub(crate) async fn edit(
+    registry: &Registry,
+    target: &Target<'_>,
+    change: impl Fn(&mut Value) + Send,
+) -> Result<(), Status> {
+    let mut context = Context::internal(MANAGER);
+    let changed = registry.change(&mut context, target, |_, live| {
+        let mut object = live.clone();
+        change(&mut object);
+        Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+    });
+    changed.await.map(drop)
+}
+
+/// Keeps the entries of a list in `metadata` that `keep` wants.
+pub(crate) fn retain(object: &mut Value, field: &str, keep: impl Fn(&Value) -> bool) {
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let Some(list) = metadata.get_mut(field).and_then(Value::as_array_mut) else { return };
+    list.retain(keep);
+    if list.is_empty() {
+        metadata.remove(field);
+    }
+}

@@ -1,0 +1,220 @@
+//! Who owns whom: all objects by UID, and what follows for one of them. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use store::Key;
+
+use crate::definitions::Definitions;
+use crate::meta::{Meta, Owner};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// One object.
+#[derive(Debug, Clone)]
+struct Node {
+    key: Key,
+    owners: Vec<Owner>,
+    deleting: bool,
+    orphan: bool,
+    foreground: bool,
+}
+
+/// What to do about one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Delete it, if it still has these owners.
+    Delete { foreground: bool, owners: Vec<Owner> },
+    /// Take these owners from it.
+    Disown { uids: BTreeSet<String> },
+    /// Remove this finalizer: nothing is left to wait for.
+    Release { finalizer: &'static str },
+}
+
+/// All objects.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    nodes: BTreeMap<String, Node>,
+    dependents: BTreeMap<String, BTreeSet<String>>,
+    uids: BTreeMap<Key, String>,
+}
+
+impl Graph {
+    /// The UIDs of all objects.
+    pub(crate) fn uids(&self) -> BTreeSet<String> {
+        self.nodes.keys().cloned().collect()
+    }
+
+    /// Takes note of an object, and answers whose situation may have changed by that.
+    pub(crate) fn upsert(&mut self, key: &Key, meta: Meta<'_>) -> BTreeSet<String> {
+        let uid = meta.uid.clone().into_owned();
+        let mut affected = BTreeSet::new();
+        if self.uids.get(key).is_some_and(|old| *old != uid) {
+            affected.extend(self.remove(key));
+        }
+        let has = |name: &str| meta.finalizers.iter().any(|finalizer| finalizer == name);
+        let node = Node {
+            key: key.clone(),
+            deleting: meta.deletion_timestamp.is_some(),
+            orphan: has(ORPHAN),
+            foreground: has(FOREGROUND),
+            owners: meta.owner_references,
+        };
+        for owner in &node.owners {
+            self.dependents.entry(owner.uid.clone()).or_default().insert(uid.clone());
+        }
+        let waits = node.deleting && (node.foreground || node.orphan);
+        let owned = !node.owners.is_empty();
+        let before = self.nodes.insert(uid.clone(), node);
+        self.uids.insert(key.clone(), uid.clone());
+        let was_waiting = before.as_ref().is_some_and(|before| before.deleting && before.foreground);
+        if let Some(before) = before {
+            let now = &self.nodes[&uid].owners;
+            let gone: Vec<String> = before
+                .owners
+                .iter()
+                .filter(|owner| !now.iter().any(|now| now.uid == owner.uid))
+                .map(|owner| owner.uid.clone())
+                .collect();
+            for owner in gone {
+                self.unlink(&owner, &uid);
+                affected.insert(owner);
+            }
+            // Another owner, or one that blocks no longer.
+            affected.extend(
+                self.nodes[&uid]
+                    .owners
+                    .iter()
+                    .filter(|owner| !before.owners.contains(owner))
+                    .map(|owner| owner.uid.clone()),
+            );
+        }
+        if waits {
+            if !was_waiting {
+                affected.extend(self.dependents.get(&uid).into_iter().flatten().cloned());
+            }
+            affected.insert(uid.clone());
+        }
+        if owned {
+            affected.insert(uid);
+        }
+        affected
+    }
+
+    /// Forgets an object, and answers whose situation may have changed by that.
+    pub(crate) fn remove(&mut self, key: &Key) -> BTreeSet<String> {
+        let Some(uid) = self.uids.remove(key) else { return BTreeSet::new() };
+        let mut affected: BTreeSet<String> = self.dependents.get(&uid).cloned().unwrap_or_default();
+        if let Some(node) = self.nodes.remove(&uid) {
+            for owner in &node.owners {
+                self.unlink(&owner.uid, &uid);
+                affected.insert(owner.uid.clone());
+            }
+        }
+        affected
+    }
+
+    fn unlink(&mut self, owner: &str, dependent: &str) {
+        if let Some(dependents) = self.dependents.get_mut(owner) {
+            dependents.remove(dependent);
+            if dependents.is_empty() {
+                self.dependents.remove(owner);
+            }
+        }
+    }
+
+    /// What to do about an object now.
+    pub(crate) fn plan(&self, uid: &str, definitions: &Definitions) -> Vec<(Key, Action)> {
+        let Some(node) = self.nodes.get(uid) else { return Vec::new() };
+        if node.deleting {
+            return if node.orphan {
+                self.plan_orphans(uid, node)
+            } else if node.foreground {
+                self.plan_foreground(uid, node)
+            } else {
+                Vec::new()
+            };
+        }
+        self.plan_owned(node, definitions)
+    }
+
+    fn plan_orphans(&self, uid: &str, node: &Node) -> Vec<(Key, Action)> {
+        let uids = BTreeSet::from([uid.to_owned()]);
+        let dependents = self.dependents.get(uid).into_iter().flatten();
+        let mut actions: Vec<(Key, Action)> = dependents
+            .filter_map(|dependent| self.nodes.get(dependent))
+            .map(|dependent| (dependent.key.clone(), Action::Disown { uids: uids.clone() }))
+            .collect();
+        if actions.is_empty() {
+            actions.push((node.key.clone(), Action::Release { finalizer: ORPHAN }));
+        }
+        actions
+    }
+
+    fn plan_foreground(&self, uid: &str, node: &Node) -> Vec<(Key, Action)> {
+        let dependents = self.dependents.get(uid).into_iter().flatten();
+        let blocked = dependents.filter_map(|dependent| self.nodes.get(dependent)).any(|dependent| {
+            dependent.owners.iter().any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
+        });
+        if blocked {
+            return Vec::new();
+        }
+        vec![(node.key.clone(), Action::Release { finalizer: FOREGROUND })]
+    }
+
+    fn plan_owned(&self, node: &Node, definitions: &Definitions) -> Vec<(Key, Action)> {
+        let mut solid = 0;
+        let mut gone = BTreeSet::new();
+        let mut waits = false;
+        for owner in &node.owners {
+            match self.standing(node, owner, definitions) {
+                Standing::Solid => solid += 1,
+                Standing::Waiting => {
+                    waits = true;
+                    gone.insert(owner.uid.clone());
+                }
+                Standing::Gone => {
+                    gone.insert(owner.uid.clone());
+                }
+            }
+        }
+        if gone.is_empty() {
+            return Vec::new();
+        }
+        let action = if solid > 0 {
+            Action::Disown { uids: gone }
+        } else {
+            let dependents = self.uids.get(&node.key).and_then(|uid| self.dependents.get(uid));
+            let foreground = node.foreground || (waits && dependents.is_some());
+            Action::Delete { foreground, owners: node.owners.clone() }
+        };
+        vec![(node.key.clone(), action)]
+    }
+
+    fn standing(&self, node: &Node, owner: &Owner, definitions: &Definitions) -> Standing {
+        let (group, _) = machinery::meta::group_version(&owner.api_version);
+        // An owner of a kind that is not served may come to be served: its dependents stay.
+        let Some(definition) = definitions.by_kind(group, &owner.kind) else { return Standing::Solid };
+        // A cluster-scoped object cannot have an owner in a namespace: that reference never resolves.
+        if definition.namespaced && node.key.namespace().is_none() {
+            return Standing::Solid;
+        }
+        let Some(found) = self.nodes.get(&owner.uid) else { return Standing::Gone };
+        let (group, plural) = crate::keys::home(definition);
+        let same_kind = found.key.group() == group && found.key.resource() == plural;
+        let same_place = !definition.namespaced || found.key.namespace() == node.key.namespace();
+        if !same_kind || !same_place || found.key.name() != owner.name {
+            return Standing::Gone;
+        }
+        if found.deleting && found.foreground { Standing::Waiting } else { Standing::Solid }
+    }
+}
+
+enum Standing {
+    /// The owner is there.
+    Solid,
+    /// The owner waits for its dependents to go.
+    Waiting,
+    /// There is no such owner.
+    Gone,
+}

@@ -1,0 +1,73 @@
+//! What a real cluster's controller manager does for the API server's own kinds. Every part is a task that a watch drives;
+//! it ends with the registry.
+
+mod cleanup;
+mod events;
+mod garbage;
+mod graph;
+mod namespaces;
+mod service_accounts;
+
+use std::sync::{Arc, Weak};
+
+use store::Event;
+
+use crate::registry::{Inner, Registry};
+
+/// Requests of one part that are under way at once: enough to share the disk's syncs, few enough to leave room for clients.
+pub(crate) const CONCURRENCY: usize = 64;
+
+/// One part: it is told every change, and then lets do what follows from them.
+pub(crate) trait Part: Send + 'static {
+    /// Takes note of a change.
+    fn observe(&mut self, registry: &Registry, event: &Event);
+
+    /// Does what there is to do. `true`: there is more to do even without another change.
+    fn work(&mut self, registry: &Registry) -> impl Future<Output = bool> + Send;
+}
+
+/// Creates what must be there, and starts the tasks.
+pub(crate) async fn start(registry: &Registry) {
+    let parts = registry.0.options.housekeeping.clone();
+    if parts.namespaces {
+        namespaces::create_defaults(registry).await;
+        run(registry, "/registry/", namespaces::Emptying::new);
+    }
+    run(registry, "/registry/", cleanup::Cleanup::new);
+    if parts.service_accounts || parts.root_certificate.is_some() {
+        run(registry, "/registry/core/", service_accounts::Defaults::new);
+    }
+    if parts.garbage_collection {
+        run(registry, "/registry/", garbage::Collector::new);
+    }
+    if parts.event_expiry {
+        events::start(registry);
+    }
+}
+
+/// Runs a part over the changes below `prefix`, for as long as there is a registry.
+fn run<P: Part>(registry: &Registry, prefix: &'static str, part: impl FnOnce(&Registry) -> P) {
+    let revision = registry.storage().revision();
+    let Ok(mut changes) = registry.storage().watch(prefix, revision) else { return };
+    let mut part = part(registry);
+    let weak: Weak<Inner> = Arc::downgrade(&registry.0);
+    tokio::spawn(async move {
+        let mut busy = true;
+        loop {
+            if !busy {
+                let Ok(event) = changes.next().await else { return };
+                let Some(registry) = weak.upgrade().map(Registry) else { return };
+                part.observe(&registry, &event);
+            }
+            let Some(registry) = weak.upgrade().map(Registry) else { return };
+            loop {
+                match changes.try_next() {
+                    Ok(Some(event)) => part.observe(&registry, &event),
+                    Ok(None) => break,
+                    Err(_) => return,
+                }
+            }
+            busy = part.work(&registry).await;
+        }
+    });
+}

@@ -1,0 +1,229 @@
+//! The life of namespaces: those that always exist, and the emptying of those that are deleted.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use store::{Event, EventKind};
+
+use super::{CONCURRENCY, Part};
+use crate::context::{Context, DeleteOptions, Input, Propagation, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::keys;
+use crate::meta::Meta;
+use crate::registry::Registry;
+use crate::update::Changed;
+use crate::write::Target;
+
+/// Exist from the start.
+const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+const MANAGER: &str = "kube-controller-manager";
+/// The finalizer in `spec.finalizers` that this part removes.
+const FINALIZER: &str = "kubernetes";
+
+/// Creates the namespaces that always exist.
+pub(crate) async fn create_defaults(registry: &Registry) {
+    let Some(served) = registry.served("", "v1", "namespaces") else { return };
+    for name in DEFAULTS {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let mut context = Context::internal("kube-apiserver");
+        match registry.create(&mut context, &served, "", "", Input::new(object)).await {
+            Err(status) if status.reason != "AlreadyExists" => {
+                tracing::error!(namespace = name, %status, "a namespace could not be created");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Empties namespaces that are being deleted.
+pub(crate) struct Emptying {
+    terminating: BTreeSet<String>,
+    /// Those among them in which something has changed.
+    queue: BTreeSet<String>,
+}
+
+impl Emptying {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let (namespaces, _) = registry.storage().range("/registry/core/namespaces/");
+        let terminating: BTreeSet<String> = namespaces
+            .iter()
+            .filter(|stored| Meta::read(&stored.value).is_some_and(|meta| meta.deletion_timestamp.is_some()))
+            .map(|stored| stored.key.name().to_owned())
+            .collect();
+        Self { queue: terminating.clone(), terminating }
+    }
+}
+
+impl Part for Emptying {
+    fn observe(&mut self, _registry: &Registry, event: &Event) {
+        let key = event.key();
+        if (key.group(), key.resource()) == ("", "namespaces") {
+            let name = key.name().to_owned();
+            if event.kind == EventKind::Deleted {
+                self.terminating.remove(&name);
+                self.queue.remove(&name);
+            } else if Meta::read(&event.object.value).is_some_and(|meta| meta.deletion_timestamp.is_some())
+                && self.terminating.insert(name.clone())
+            {
+                self.queue.insert(name);
+            }
+        } else if let Some(namespace) = key.namespace()
+            && self.terminating.contains(namespace)
+        {
+            self.queue.insert(namespace.to_owned());
+        }
+    }
+
+    async fn work(&mut self, registry: &Registry) -> bool {
+        for namespace in std::mem::take(&mut self.queue) {
+            if let Err(status) = empty(registry, &namespace).await
+                && status.reason != "NotFound"
+            {
+                tracing::warn!(%namespace, %status, "a namespace could not be emptied");
+            }
+        }
+        false
+    }
+}
+
+/// What is in a namespace: resource, name, finalizers.
+fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<String>)> {
+    let definitions = registry.definitions();
+    let mut content = Vec::new();
+    for definition in definitions.iter().filter(|definition| definition.namespaced) {
+        let (group, plural) = keys::home(definition);
+        // Events are stored once, though two groups serve them.
+        if group != definition.group {
+            continue;
+        }
+        let Some(served) = definitions.stored(group, plural) else { continue };
+        let (entries, _) = registry.storage().range(&keys::namespace(definition, namespace));
+        for stored in entries {
+            let finalizers = Meta::read(&stored.value).map(|meta| meta.finalizers).unwrap_or_default();
+            content.push((served.clone(), stored.key.name().to_owned(), finalizers));
+        }
+    }
+    content
+}
+
+async fn empty(registry: &Registry, namespace: &str) -> Result<(), machinery::status::Status> {
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let options = &options;
+    futures::stream::iter(content(registry, namespace))
+        .for_each_concurrent(CONCURRENCY, |(served, name, _)| async move {
+            let mut context = Context::internal(MANAGER);
+            let deleted = registry.delete(&mut context, &served, namespace, &name, options).await;
+            if let Err(status) = deleted
+                && status.reason != "NotFound"
+            {
+                tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
+            }
+        })
+        .await;
+    let Some(served) = registry.served("", "v1", "namespaces") else { return Ok(()) };
+    let target = Target { served: &served, namespace: "", name: namespace, subresource: Subresource::Status };
+    let left = content(registry, namespace);
+    if !left.is_empty() {
+        let conditions = conditions(&left, &registry.now());
+        return change(registry, target, |object| {
+            object["status"]["conditions"] = keep_times(object, &conditions)
+        })
+        .await;
+    }
+    let target = Target { subresource: Subresource::Finalize, ..target };
+    change(registry, target, |object| {
+        // An index would write a null where there is nothing.
+        if let Some(finalizers) = object.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
+            finalizers.retain(|name| name != FINALIZER);
+            if finalizers.is_empty() {
+                object["spec"] = json!({});
+            }
+        }
+    })
+    .await
+}
+
+async fn change(
+    registry: &Registry,
+    target: Target<'_>,
+    make: impl Fn(&mut Value) + Send,
+) -> Result<(), machinery::status::Status> {
+    let mut context = Context::internal(MANAGER);
+    let changed = registry.change(&mut context, &target, |_, live| {
+        let mut object = live.clone();
+        make(&mut object);
+        Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+    });
+    changed.await.map(drop)
+}
+
+/// Conditions whose status is as before keep their time.
+fn keep_times(object: &Value, conditions: &Value) -> Value {
+    let mut conditions = conditions.clone();
+    let before = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    for condition in conditions.as_array_mut().into_iter().flatten() {
+        let same = |old: &&Value| old["type"] == condition["type"] && old["status"] == condition["status"];
+        if let Some(old) = before.iter().find(same) {
+            condition["lastTransitionTime"] = old["lastTransitionTime"].clone();
+        }
+    }
+    conditions
+}
+
+/// What a namespace still waits for, in the words of the real controller.
+fn conditions(left: &[(Served, String, Vec<String>)], now: &str) -> Value {
+    let mut resources = std::collections::BTreeMap::<String, usize>::new();
+    let mut finalizers = std::collections::BTreeMap::<&str, usize>::new();
+    for (served, _, held_by) in left {
+        let group =
+            if served.definition.group.is_empty() { String::new() } else { served.definition.group.clone() };
+        *resources.entry(format!("{}.{group}", served.definition.plural)).or_default() += 1;
+        for name in held_by {
+            *finalizers.entry(name).or_default() += 1;
+        }
+    }
+    let remaining: Vec<String> =
+        resources.iter().map(|(name, count)| format!("{name} has {count} resource instances")).collect();
+    let held: Vec<String> =
+        finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+    let condition = |kind: &str, status: bool, reason: &str, message: String| {
+        json!({"type": kind, "status": if status { "True" } else { "False" }, "reason": reason, "message": message,
+            "lastTransitionTime": now})
+    };
+    let mut conditions = vec![
+        condition(
+            "NamespaceDeletionDiscoveryFailure",
+            false,
+            "ResourcesDiscovered",
+            "All resources successfully discovered".into(),
+        ),
+        condition(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            false,
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed".into(),
+        ),
+        condition(
+            "NamespaceDeletionContentFailure",
+            false,
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization".into(),
+        ),
+        condition(
+            "NamespaceContentRemaining",
+            true,
+            "SomeResourcesRemain",
+            format!("Some resources are remaining: {}", remaining.join(", ")),
+        ),
+    ];
+    conditions.push(if held.is_empty() {
+        let message = "All content-preserving finalizers finished".into();
+        condition("NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers", message)
+    } else {
+        let message = format!("Some content in the namespace has finalizers remaining: {}", held.join(", "));
+        condition("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain", message)
+    });
+    Value::Array(conditions)
+}

@@ -1,0 +1,94 @@
+//! What every namespace has: the ServiceAccount `default`, and the ConfigMap with the server's root certificate.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use store::{Event, EventKind};
+
+use super::Part;
+use crate::context::{Context, Input};
+use crate::meta::Meta;
+use crate::registry::Registry;
+
+const ACCOUNT: &str = "default";
+const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
+
+/// The namespaces to look at.
+pub(crate) struct Defaults {
+    queue: BTreeSet<String>,
+}
+
+impl Defaults {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let (namespaces, _) = registry.storage().range("/registry/core/namespaces/");
+        Self { queue: namespaces.iter().map(|stored| stored.key.name().to_owned()).collect() }
+    }
+}
+
+impl Part for Defaults {
+    fn observe(&mut self, _registry: &Registry, event: &Event) {
+        let key = event.key();
+        let namespace = match (key.resource(), event.kind) {
+            ("namespaces", EventKind::Added) => key.name(),
+            ("serviceaccounts", EventKind::Deleted) if key.name() == ACCOUNT => {
+                key.namespace().unwrap_or_default()
+            }
+            ("configmaps", EventKind::Deleted | EventKind::Modified) if key.name() == ROOT_CERTIFICATE => {
+                key.namespace().unwrap_or_default()
+            }
+            _ => return,
+        };
+        self.queue.insert(namespace.to_owned());
+    }
+
+    async fn work(&mut self, registry: &Registry) -> bool {
+        let parts = &registry.0.options.housekeeping;
+        for namespace in std::mem::take(&mut self.queue) {
+            let key = format!("/registry/core/namespaces/{namespace}");
+            let active = registry.storage().get(&key).is_some_and(|entry| {
+                Meta::read(&entry.value).is_some_and(|meta| meta.deletion_timestamp.is_none())
+            });
+            if !active {
+                continue;
+            }
+            if parts.service_accounts {
+                let account =
+                    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}});
+                ensure(registry, &namespace, "serviceaccounts", account).await;
+            }
+            if let Some(certificate) = &parts.root_certificate {
+                let map = json!({
+                    "apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": certificate},
+                    "metadata": {"name": ROOT_CERTIFICATE, "annotations": {
+                        "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
+                    }},
+                });
+                ensure(registry, &namespace, "configmaps", map).await;
+            }
+        }
+        false
+    }
+}
+
+/// Creates the object, or gives it back its data.
+async fn ensure(registry: &Registry, namespace: &str, plural: &str, object: Value) {
+    let Some(served) = registry.served("", "v1", plural) else { return };
+    let mut context = Context::internal("kube-controller-manager");
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let created = registry.create(&mut context, &served, namespace, "", Input::new(object.clone())).await;
+    let failed = match created {
+        Err(status) if status.reason == "AlreadyExists" && object.get("data").is_some() => {
+            let patch = json!({"data": object["data"]}).to_string();
+            let patch = crate::context::PatchBody::Merge(patch.into());
+            let none = crate::context::Subresource::None;
+            registry.patch(&mut context, &served, namespace, &name, none, patch).await.err()
+        }
+        Err(status) => Some(status),
+        Ok(_) => None,
+    };
+    if let Some(status) = failed
+        && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Forbidden")
+    {
+        tracing::warn!(namespace, name, %status, "an object that every namespace has could not be written");
+    }
+}

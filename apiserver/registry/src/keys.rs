@@ -1,0 +1,56 @@
+//! Where objects stand in the store: `/registry/<group>/<resource>/<namespace>/<name>`.
+
+use crate::definition::Definition;
+
+/// The group and plural under which a resource is stored: its own, but for the two groups that share Events.
+pub(crate) fn home(definition: &Definition) -> (&str, &str) {
+    match (definition.group.as_str(), definition.plural.as_str()) {
+        ("events.k8s.io", "events") if definition.built_in => ("", "events"),
+        own => own,
+    }
+}
+
+/// The prefix of the objects in one namespace; all of them for the empty one.
+pub(crate) fn namespace(definition: &Definition, namespace: &str) -> String {
+    let (group, plural) = home(definition);
+    let group = if group.is_empty() { "core" } else { group };
+    if namespace.is_empty() || !definition.namespaced {
+        format!("/registry/{group}/{plural}/")
+    } else {
+        format!("/registry/{group}/{plural}/{namespace}/")
+    }
+}
+
+/// The key of one object.
+pub(crate) fn object(definition: &Definition, namespace: &str, name: &str) -> String {
+    let mut key = self::namespace(definition, namespace);
+    key.push_str(name);
+    key
+}
+
+/// The key that a real server's messages name.
+pub(crate) fn shown(definition: &Definition, namespace: &str, name: &str) -> String {
+    let group = match (definition.built_in, definition.group.as_str()) {
+        (true, "apiextensions.k8s.io" | "apiregistration.k8s.io") | (false, _) => {
+            format!("{}/", definition.group)
+        }
+        (true, _) => String::new(),
+    };
+    let namespace = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
+    format!("/registry/{group}{}/{namespace}{name}", definition.plural)
+}
+
+/// Group, resource, namespace and name of a key.
+pub(crate) fn split(key: &str) -> (&str, &str, &str, &str) {
+    let mut parts = key.strip_prefix("/registry/").unwrap_or(key).split('/');
+    let group = match parts.next().unwrap_or_default() {
+        "core" => "",
+        group => group,
+    };
+    let resource = parts.next().unwrap_or_default();
+    let third = parts.next().unwrap_or_default();
+    match parts.next() {
+        Some(name) => (group, resource, third, name),
+        None => (group, resource, "", third),
+    }
+}

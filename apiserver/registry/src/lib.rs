@@ -1,0 +1,62 @@
+//! What a verb does to an object: definitions, strategies, housekeeping.
+//!
+//! [`Registry`] is the whole interface. Whoever speaks HTTP finds the resource with
+//! [`Registry::served`], fills in a [`Context`], and calls one verb:
+//!
+//! ```ignore
+//! let served = registry.served("apps", "v1", "deployments").ok_or(...)?;
+//! let mut context = Context { field_manager: "kubectl".into(), ..Context::default() };
+//! let written = registry.create(&mut context, &served, "default", Input::new(body), "").await?;
+//! ```
+//!
+//! - Objects come in as parsed [`Input`]s in the request's version and leave as [`bytes::Bytes`]: JSON in the version of
+//!   the [`Served`] that was passed, mostly the very bytes that are stored.
+//! - `namespace` is empty for cluster-scoped resources, and for lists and watches over all namespaces.
+//! - Every error is a [`machinery::status::Status`] ready for the wire. Warnings gather in [`Context::warnings`], also
+//!   when the verb fails.
+//! - The caller has decoded the body and checked that its `apiVersion` and `kind` are those of the [`Served`] (the words
+//!   of those errors quote the text); wrong types inside known fields, unknown fields and everything else is found here.
+//! - Authorisation has happened before; admission happens inside, through [`Admission`].
+
+mod builtin;
+pub mod context;
+mod convert;
+mod create;
+mod decode;
+pub mod definition;
+mod definition_writes;
+pub mod definitions;
+mod delete;
+mod document;
+mod events;
+mod from_crd;
+mod go_base64;
+mod go_json;
+mod go_time;
+mod housekeeping;
+mod keys;
+mod list;
+mod meta;
+mod object_meta;
+mod open;
+pub mod options;
+mod patch;
+mod registry;
+pub mod response;
+mod scale;
+mod select;
+mod storage;
+mod strategy;
+mod update;
+mod watch;
+mod write;
+
+pub use context::{
+    Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
+    Subresource, User, WatchOptions,
+};
+pub use definitions::{Definitions, Served};
+pub use open::OpenError;
+pub use options::{Admission, Housekeeping, Operation, Options, Review};
+pub use registry::Registry;
+pub use response::{Deleted, EventType, Item, List, Watch, WatchEvent, Written};

@@ -1,0 +1,244 @@
+//! Reading one object, and lists.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use serde::{Deserialize, Serialize};
+use store::Stored;
+
+use crate::context::{Context, ListOptions, Subresource};
+use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::response::{Item, List};
+use crate::select::Selection;
+use crate::write::Target;
+use crate::{convert, keys, scale};
+
+/// How long a read waits for a revision of the future.
+const FUTURE_WAIT: Duration = Duration::from_secs(3);
+
+/// The token of `continue`, as kube-apiserver writes it.
+#[derive(Serialize, Deserialize)]
+struct Token {
+    v: String,
+    rv: i64,
+    start: String,
+}
+
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+impl Registry {
+    /// One object, or its `/status` (the whole object) or `/scale`. `resource_version` as in the query.
+    ///
+    /// # Errors
+    /// 404; 500 for a malformed `resource_version`, as a real server has it.
+    pub fn get(
+        &self,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        subresource: Subresource,
+        resource_version: &str,
+    ) -> Result<Bytes, Status> {
+        let target = Target { served, namespace, name, subresource };
+        if !resource_version.is_empty() && resource_version.parse::<u64>().is_err() {
+            return Err(Status::new(500, "", unparsable(resource_version)));
+        }
+        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+        if subresource == Subresource::Scale {
+            let object = convert::value(served, &entry.value, entry.revision)
+                .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+            return scale::get(served, &object);
+        }
+        Ok(convert::text(served, &entry.value, entry.revision))
+    }
+
+    /// A page of a list. Async, because a `resourceVersion` of the future is waited for.
+    ///
+    /// # Errors
+    /// 400 for malformed options, 410 for revisions that are gone, 504 for those of the future.
+    pub async fn list(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<List, Status> {
+        let _ = context;
+        check_options(options)?;
+        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        let prefix = keys::namespace(&served.definition, namespace);
+        let token = decode_token(&options.continue_token, &prefix)?;
+        if token.is_some() && !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let exact = match &token {
+            Some((revision, _)) => (*revision > 0).then_some(*revision),
+            None => self.exact(options).await?,
+        };
+        let (entries, revision) = match exact {
+            Some(revision) => (self.at(&prefix, revision, token.is_some())?, revision),
+            None => self.storage().range(&prefix),
+        };
+        let start = token.map(|(_, start)| start);
+        Ok(page(served, &prefix, entries, revision, start, &selection, options.limit))
+    }
+
+    /// The revision that the list must show; `None`: the current one.
+    async fn exact(&self, options: &ListOptions) -> Result<Option<u64>, Status> {
+        if options.resource_version.is_empty() {
+            return Ok(None);
+        }
+        let revision: u64 = options.resource_version.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "invalid resource version: {}",
+                unparsable(&options.resource_version)
+            ))
+        })?;
+        self.wait_for(revision).await?;
+        let exact = options.resource_version_match == "Exact"
+            || (options.resource_version_match.is_empty() && options.limit > 0 && revision > 0);
+        Ok(exact.then_some(revision))
+    }
+
+    /// Waits for a revision that is not reached yet, for a while.
+    pub(crate) async fn wait_for(&self, revision: u64) -> Result<(), Status> {
+        if revision <= self.storage().revision() {
+            return Ok(());
+        }
+        if tokio::time::timeout(FUTURE_WAIT, self.storage().reached(revision)).await.is_ok() {
+            return Ok(());
+        }
+        let current = self.storage().revision();
+        let message = format!("Timeout: Too large resource version: {revision}, current: {current}");
+        let mut status = Status::new(504, "Timeout", message);
+        status.details = Some(serde_json::json!({
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        }));
+        Err(status)
+    }
+
+    fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
+        self.storage().range_at(prefix, revision).map_err(|_| {
+            Status::expired(if continued {
+                "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
+            } else {
+                "The resourceVersion for the provided list is too old."
+            })
+        })
+    }
+}
+
+pub(crate) fn unparsable(text: &str) -> String {
+    format!(
+        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+    )
+}
+
+fn page(
+    served: &Served,
+    prefix: &str,
+    entries: Vec<Arc<Stored>>,
+    revision: u64,
+    start: Option<String>,
+    selection: &Selection,
+    limit: i64,
+) -> List {
+    let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let from = start.map_or(0, |start| entries.partition_point(|stored| stored.key.as_str() < &*start));
+    let mut list = List {
+        items: Vec::new(),
+        resource_version: revision,
+        continue_token: String::new(),
+        remaining: None,
+    };
+    let mut rest = entries.iter().skip(from);
+    let mut last: &str = "";
+    while list.items.len() < limit {
+        let Some(stored) = rest.next() else { return list };
+        last = stored.key.as_str();
+        if selection.matches(&stored.value) {
+            let object = convert::text(served, &stored.value, stored.mod_revision.0);
+            let namespace = stored.key.namespace().unwrap_or_default().to_owned();
+            list.items.push(Item { namespace, name: stored.key.name().to_owned(), object });
+        }
+    }
+    let left = rest.len();
+    if left > 0 {
+        // The next page begins with the first key after the last one of this page.
+        let start = format!("{}\0", last.strip_prefix(prefix).unwrap_or(last));
+        list.continue_token = encode_token(revision, &start);
+        if selection.is_empty() {
+            list.remaining = Some(left as u64);
+        }
+    }
+    list
+}
+
+fn encode_token(revision: u64, start: &str) -> String {
+    let token = Token { v: TOKEN_VERSION.into(), rv: revision as i64, start: start.to_owned() };
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+}
+
+/// Revision and first key of the page that a token asks for.
+fn decode_token(text: &str, prefix: &str) -> Result<Option<(u64, String)>, Status> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let invalid =
+        |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+    let bytes =
+        URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
+    let token: Token = serde_json::from_slice(&bytes).map_err(|_| invalid(&crate::go_json::error(&bytes)))?;
+    if token.v != TOKEN_VERSION {
+        return Err(invalid(&format!("server does not recognize this encoded version \"{}\"", token.v)));
+    }
+    if token.start.is_empty() || token.start.split('/').any(|part| part == "..") {
+        return Err(invalid(&token.start));
+    }
+    Ok(Some((
+        u64::try_from(token.rv).unwrap_or(0),
+        format!("{prefix}{}", token.start.trim_start_matches('/')),
+    )))
+}
+
+/// `resourceVersionMatch` needs a `resourceVersion`, and so on.
+fn check_options(options: &ListOptions) -> Result<(), Status> {
+    const FIELD: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let forbid = |detail: &str| FieldError::bare(FieldErrorKind::Forbidden, FIELD, detail);
+    let how = options.resource_version_match.as_str();
+    if how.is_empty() {
+        return Ok(());
+    }
+    if options.resource_version.is_empty() {
+        errors.push(forbid("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    }
+    if !options.continue_token.is_empty() {
+        errors.push(forbid("resourceVersionMatch is forbidden when continue is provided"));
+    }
+    if !matches!(how, "Exact" | "NotOlderThan") {
+        let allowed = ["Exact", "NotOlderThan", ""].map(Into::into);
+        errors.push(FieldError::not_supported(FIELD, &how.into(), &allowed));
+    }
+    if how == "Exact" && options.resource_version == "0" {
+        errors.push(forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    }
+    invalid_options(&errors)
+}
+
+/// 422 for the options of a list or watch, when there are errors.
+pub(crate) fn invalid_options(errors: &[FieldError]) -> Result<(), Status> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid("meta.k8s.io", "ListOptions", "", errors))
+}

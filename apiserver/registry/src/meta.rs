@@ -1,0 +1,53 @@
+//! The metadata of a stored object, read without parsing the rest.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// `metadata`, as far as selection and housekeeping need it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Meta<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) namespace: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) uid: Cow<'a, str>,
+    #[serde(borrow)]
+    resource_version: Cow<'a, str>,
+    pub(crate) labels: Map<String, Value>,
+    pub(crate) owner_references: Vec<Owner>,
+    pub(crate) finalizers: Vec<String>,
+    pub(crate) deletion_timestamp: Option<String>,
+}
+
+/// One owner reference.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Owner {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) block_owner_deletion: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Partial<'a> {
+    #[serde(borrow)]
+    metadata: Meta<'a>,
+}
+
+impl<'a> Meta<'a> {
+    /// From the text of a stored object; `None` when it is none.
+    pub(crate) fn read(text: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice::<Partial<'a>>(text).ok().map(|partial| partial.metadata)
+    }
+
+    /// The revision in which the object was written.
+    pub(crate) fn revision(&self) -> u64 {
+        self.resource_version.parse().unwrap_or(0)
+    }
+}

@@ -1,0 +1,267 @@
+//! `metadata`: its schema, and the rules it must keep in every kind.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::meta;
+use machinery::names;
+use machinery::schema::Schema;
+use serde_json::{Map, Value};
+
+use crate::strategy::Strategy;
+
+/// The schema of `ObjectMeta`, with the patch strategies of built-in kinds.
+pub(crate) fn schema() -> &'static Schema {
+    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let source: Value =
+            serde_json::from_str(include_str!("../kinds/object-meta.json")).unwrap_or_default();
+        Schema::parse(&source).unwrap_or_default()
+    })
+}
+
+/// Annotations of one object, keys and values, in bytes.
+const MAX_ANNOTATIONS: usize = 256 * 1024;
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+fn error(kind: FieldErrorKind, field: &str, detail: impl Into<String>) -> FieldError {
+    FieldError::bare(kind, field, detail)
+}
+
+fn invalid(field: &str, value: impl Into<Value>, detail: impl Into<String>) -> FieldError {
+    FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
+}
+
+/// What is wrong with the metadata of any object.
+pub(crate) fn validate(object: &Value, namespaced: bool, strategy: &dyn Strategy) -> Vec<FieldError> {
+    let empty = Map::new();
+    let metadata = object["metadata"].as_object().unwrap_or(&empty);
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mut errors = Vec::new();
+    let generate = text("generateName");
+    if !generate.is_empty() {
+        let problems = strategy.check_name(generate, true);
+        errors
+            .extend(problems.into_iter().map(|problem| invalid("metadata.generateName", generate, problem)));
+    }
+    let name = text("name");
+    if name.is_empty() {
+        let detail = "name or generateName is required";
+        errors.push(error(FieldErrorKind::Required, "metadata.name", detail));
+    } else {
+        let problems = strategy.check_name(name, false);
+        errors.extend(problems.into_iter().map(|problem| invalid("metadata.name", name, problem)));
+    }
+    let namespace = text("namespace");
+    if namespaced {
+        if namespace.is_empty() {
+            errors.push(error(FieldErrorKind::Required, "metadata.namespace", ""));
+        } else {
+            let problems = names::dns1123_label(namespace);
+            errors.extend(
+                problems.into_iter().map(|problem| invalid("metadata.namespace", namespace, problem)),
+            );
+        }
+    } else if !namespace.is_empty() {
+        let detail = "not allowed on this type";
+        errors.push(error(FieldErrorKind::Forbidden, "metadata.namespace", detail));
+    }
+    if metadata.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
+        let value = metadata.get("generation").cloned().unwrap_or_default();
+        errors.push(invalid("metadata.generation", value, "must be greater than or equal to 0"));
+    }
+    errors.extend(validate_content(object));
+    finalizers(object, strategy, &mut errors);
+    errors
+}
+
+fn labels(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
+    for (key, value) in metadata.get("labels").and_then(Value::as_object).into_iter().flatten() {
+        for problem in names::label_key(key) {
+            errors.push(invalid("metadata.labels", key.as_str(), problem));
+        }
+        let value = value.as_str().unwrap_or_default();
+        for problem in names::label_value(value) {
+            errors.push(invalid("metadata.labels", value, problem));
+        }
+    }
+}
+
+fn annotations(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
+    let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) else { return };
+    let mut size = 0;
+    for (key, value) in annotations {
+        // Keys of annotations are compared without regard to case, so that is how they are checked.
+        for problem in names::qualified_name(&key.to_lowercase()) {
+            errors.push(invalid("metadata.annotations", key.as_str(), problem));
+        }
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > MAX_ANNOTATIONS {
+        let detail = format!("may not be more than {MAX_ANNOTATIONS} bytes");
+        errors.push(error(FieldErrorKind::TooLong, "metadata.annotations", detail));
+    }
+}
+
+fn owners(object: &Value, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "metadata.ownerReferences";
+    let owners = meta::owner_references(object);
+    for owner in owners {
+        let text = |key: &str| owner[key].as_str().unwrap_or_default();
+        let api_version = text("apiVersion");
+        let (group, version) = match api_version.split_once('/') {
+            Some((_, version)) if version.contains('/') => ("", ""),
+            Some(parts) => parts,
+            None => ("", api_version),
+        };
+        if version.is_empty() {
+            errors.push(invalid(&format!("{PATH}.apiVersion"), api_version, "version must not be empty"));
+        }
+        for key in ["kind", "name", "uid"] {
+            if text(key).is_empty() {
+                errors.push(invalid(&format!("{PATH}.{key}"), "", "must not be empty"));
+            }
+        }
+        if matches!((group, version, text("kind")), ("", "v1", "Event")) {
+            let detail =
+                format!("{group}/{version}, Kind={} is disallowed from being an owner", text("kind"));
+            errors.push(shown(owner_in_order(owner), detail));
+        }
+    }
+    let mut controller: Option<&Value> = None;
+    for owner in owners.iter().filter(|owner| owner["controller"] == true) {
+        if let Some(first) = controller {
+            let show = |owner: &Value| {
+                format!("{}/{}", owner["kind"].as_str().unwrap_or(""), owner["name"].as_str().unwrap_or(""))
+            };
+            let detail = format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+                show(first),
+                show(owner)
+            );
+            let all: Vec<String> = owners.iter().map(owner_in_order).collect();
+            errors.push(shown(format!("[{}]", all.join(",")), detail));
+        }
+        controller = Some(owner);
+    }
+}
+
+/// JSON text with the fields in the order of the Go type.
+fn owner_in_order(owner: &Value) -> String {
+    let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let fields =
+        fields.iter().filter(|key| !owner[**key].is_null()).map(|key| format!("\"{key}\":{}", owner[*key]));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
+fn shown(value: String, detail: String) -> FieldError {
+    let mut error = FieldError::bare(FieldErrorKind::Invalid, "metadata.ownerReferences", detail);
+    error.value = Some(value);
+    error
+}
+
+fn finalizers(object: &Value, strategy: &dyn Strategy, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "metadata.finalizers";
+    let all: Vec<&str> = meta::finalizers(object).collect();
+    for (index, finalizer) in all.iter().enumerate() {
+        for problem in names::qualified_name(finalizer) {
+            errors.push(invalid(PATH, *finalizer, problem));
+        }
+        if strategy.qualified_finalizers()
+            && !finalizer.contains('/')
+            && !STANDARD_FINALIZERS.contains(finalizer)
+        {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(invalid(&format!("{PATH}[{index}]"), *finalizer, detail));
+        }
+    }
+    if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
+        let detail = "finalizer orphan and foregroundDeletion cannot be both set";
+        errors.push(invalid(PATH, all, detail));
+    }
+}
+
+/// What is wrong with a change of the metadata.
+pub(crate) fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if meta::is_deleting(old) {
+        let before: BTreeSet<&str> = meta::finalizers(old).collect();
+        let new: BTreeSet<&str> = meta::finalizers(object).filter(|name| !before.contains(name)).collect();
+        if !new.is_empty() {
+            let list: Vec<String> = new.iter().map(|name| format!("{name:?}")).collect();
+            let detail = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                list.join(", ")
+            );
+            errors.push(error(FieldErrorKind::Forbidden, "metadata.finalizers", detail));
+        }
+    }
+    for key in
+        ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
+    {
+        let (now, before) = (&object["metadata"][key], &old["metadata"][key]);
+        if now != before {
+            errors.push(invalid(&format!("metadata.{key}"), now.clone(), "field is immutable"));
+        }
+    }
+    let (now, before) = (meta::generation(object), meta::generation(old));
+    if now < before {
+        errors.push(invalid("metadata.generation", now, "must not be decremented"));
+    }
+    errors.extend(validate_content(object));
+    errors
+}
+
+/// What is wrong with labels, annotations and owners.
+pub(crate) fn validate_content(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let empty = Map::new();
+    let metadata = object["metadata"].as_object().unwrap_or(&empty);
+    labels(metadata, &mut errors);
+    annotations(metadata, &mut errors);
+    owners(object, &mut errors);
+    errors
+}
+
+/// Warnings about metadata that is allowed but unwise. What `old` has already is not warned about again.
+pub(crate) fn warnings(object: &Value, old: Option<&Value>, strategy: &dyn Strategy) -> Vec<String> {
+    if strategy.qualified_finalizers() {
+        return Vec::new();
+    }
+    meta::finalizers(object)
+        .filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name))
+        .filter(|name| old.is_none_or(|old| !meta::finalizers(old).any(|other| other == *name)))
+        .map(|name| {
+            let path = if name.contains('.') { " including a path (/)" } else { "" };
+            format!(
+                "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+            )
+        })
+        .collect()
+}
+
+/// Removes owner references that repeat an earlier one (as a whole), and answers the warning that says so.
+pub(crate) fn dedup_owners(object: &mut Value) -> Option<String> {
+    let owners = object.get_mut("metadata")?.get_mut("ownerReferences")?.as_array_mut()?;
+    let mut seen: Vec<Value> = Vec::new();
+    let mut repeated: Vec<String> = Vec::new();
+    for owner in owners.iter() {
+        if seen.contains(owner) {
+            let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
+            if !repeated.contains(&uid) {
+                repeated.push(uid);
+            }
+        } else {
+            seen.push(owner.clone());
+        }
+    }
+    if repeated.is_empty() {
+        return None;
+    }
+    *owners = seen;
+    Some(format!(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        repeated.join(", ")
+    ))
+}

@@ -1,0 +1,115 @@
+//! Opening a registry: the built-in kinds, the definitions that are stored, the housekeeping.
+
+use std::sync::Arc;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use parking_lot::RwLock;
+use serde_json::Value;
+use store::Store;
+use tokio::sync::watch;
+
+use crate::definition_writes::CRDS;
+use crate::definitions::Definitions;
+use crate::from_crd::from_crd;
+use crate::housekeeping;
+use crate::keys;
+use crate::options::Options;
+use crate::registry::{Inner, Registry};
+use crate::storage::Storage;
+
+/// The kinds that every registry serves, as CustomResourceDefinitions.
+const KINDS: [&str; 12] = [
+    include_str!("../kinds/namespace.json"),
+    include_str!("../kinds/secret.json"),
+    include_str!("../kinds/configmap.json"),
+    include_str!("../kinds/event.json"),
+    include_str!("../kinds/event-events.json"),
+    include_str!("../kinds/serviceaccount.json"),
+    include_str!("../kinds/lease.json"),
+    include_str!("../kinds/role.json"),
+    include_str!("../kinds/rolebinding.json"),
+    include_str!("../kinds/clusterrole.json"),
+    include_str!("../kinds/clusterrolebinding.json"),
+    include_str!("../kinds/customresourcedefinition.json"),
+];
+
+/// Why a registry could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A built-in kind is no valid CustomResourceDefinition.
+    #[error("the built-in kind {name} cannot be served: {problem}")]
+    Kind {
+        /// Its `metadata.name`, or how it begins.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Registry {
+    /// Opens the registry over `store` and starts its housekeeping, which ends when the last clone of the registry and
+    /// the runtime it was opened in are gone.
+    ///
+    /// # Errors
+    /// A kind of `options.kinds` that cannot be served.
+    pub async fn open(
+        store: Store,
+        clock: Clock,
+        random: Random,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        let mut definitions = Definitions::default();
+        for text in KINDS {
+            let manifest: Value = serde_json::from_str(text).map_err(|error| OpenError::Kind {
+                name: text.chars().take(80).collect(),
+                problem: error.to_string(),
+            })?;
+            built_in(&mut definitions, &manifest)?;
+        }
+        for manifest in &options.kinds {
+            built_in(&mut definitions, manifest)?;
+        }
+        let storage = Storage::new(store);
+        load(&mut definitions, &storage);
+        let generation = definitions.generation;
+        let registry = Self(Arc::new(Inner {
+            storage,
+            clock,
+            random,
+            options,
+            definitions: RwLock::new(Arc::new(definitions)),
+            changed: watch::Sender::new(generation),
+        }));
+        housekeeping::start(&registry).await;
+        Ok(registry)
+    }
+}
+
+fn built_in(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenError> {
+    let mut definition = from_crd(manifest).map_err(|problem| OpenError::Kind {
+        name: manifest["metadata"]["name"].as_str().unwrap_or("(no name)").to_owned(),
+        problem: problem.to_string(),
+    })?;
+    definition.built_in = true;
+    definitions.insert(definition, 0, false);
+    Ok(())
+}
+
+/// Serves what the stored CustomResourceDefinitions define.
+fn load(definitions: &mut Definitions, storage: &Storage) {
+    let Some(crds) = definitions.get(CRDS.0, CRDS.1).cloned() else { return };
+    let (stored, _) = storage.range(&keys::namespace(&crds, ""));
+    for entry in stored {
+        let Ok(crd) = serde_json::from_slice::<Value>(&entry.value) else { continue };
+        if !machinery::crd::is_established(&crd) {
+            continue;
+        }
+        match from_crd(&crd) {
+            Ok(definition) => {
+                definitions.insert(definition, entry.mod_revision.0, machinery::meta::is_deleting(&crd));
+            }
+            Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),
+        }
+    }
+}

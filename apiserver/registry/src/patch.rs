@@ -1,0 +1,204 @@
+//! Patching objects.
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use machinery::{apply, meta, patch};
+use serde_json::{Value, json};
+
+use crate::context::{Context, Input, PatchBody, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::response::Written;
+use crate::update::Changed;
+use crate::write::{self, Target};
+use crate::{decode, object_meta};
+
+impl Registry {
+    /// Patches an object or its subresource; an apply creates what is not there.
+    ///
+    /// # Errors
+    /// 400, 404, 409 (also for conflicts of an apply), 413, 422.
+    pub async fn patch(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        subresource: Subresource,
+        body: PatchBody,
+    ) -> Result<Written, Status> {
+        let target = Target { served, namespace, name, subresource };
+        if subresource == Subresource::Scale {
+            return self.patch_scale(context, &target, body).await;
+        }
+        if let PatchBody::Apply { input, force } = body {
+            return self.apply(context, &target, input, force).await;
+        }
+        self.change(context, &target, |context, live| {
+            let object = patched(context, &target, live, &body)?;
+            Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+        })
+        .await
+    }
+
+    async fn apply(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        input: Input,
+        force: bool,
+    ) -> Result<Written, Status> {
+        let served = target.served;
+        let config = input.object;
+        decode::strictness(context, input.strict_errors).map_err(Status::bad_request)?;
+        let identify = |object: &mut Value| {
+            write::identify(served.definition.namespaced, target.namespace, target.name, object)
+        };
+        identify(&mut config.clone())?;
+        if self.storage().get(&target.key()).is_none() {
+            if target.subresource != Subresource::None {
+                return Err(target.not_found());
+            }
+            let uid = meta::uid(&config);
+            if !uid.is_empty() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Status::conflict(served.resource(), target.name, &why));
+            }
+            let bare = json!({"apiVersion": served.api_version(), "kind": served.definition.kind});
+            let mut object = self.applied(context, target, &bare, &config, force)?;
+            identify(&mut object)?;
+            self.finish(context, served, &mut object)?;
+            match self.create_object(context, *target, object, Ownership::Applied).await {
+                // Somebody else was first: then it is an update.
+                Err(status) if status.reason == "AlreadyExists" => {}
+                answer => return answer,
+            }
+        }
+        self.change(context, target, |context, live| {
+            let mut object = self.applied(context, target, live, &config, force)?;
+            self.finish(context, served, &mut object)?;
+            Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
+        })
+        .await
+    }
+
+    fn applied(
+        &self,
+        context: &Context,
+        target: &Target<'_>,
+        live: &Value,
+        config: &Value,
+        force: bool,
+    ) -> Result<Value, Status> {
+        write::as_writer(self, context, target, |writer| apply::apply(live, config, force, writer))
+    }
+
+    /// An applied object gets its defaults, and its manager is not made their owner.
+    fn finish(&self, context: &mut Context, served: &Served, object: &mut Value) -> Result<(), Status> {
+        if served.definition.built_in {
+            let unknown =
+                decode::shape(served, object).map_err(|problem| decode::refused(served, &problem))?;
+            decode::strictness(context, unknown).map_err(|problem| decode::refused(served, &problem))?;
+        } else {
+            // An applied null is refused by validation, where another body's null would be dropped.
+            machinery::schema::default(&served.version.schema, object);
+            served.strategy().normalize(object);
+        }
+        context.warnings.extend(object_meta::dedup_owners(object));
+        Ok(())
+    }
+}
+
+/// `live` after the patch, decoded like any body.
+fn patched(
+    context: &mut Context,
+    target: &Target<'_>,
+    live: &Value,
+    body: &PatchBody,
+) -> Result<Value, Status> {
+    let served = target.served;
+    let patch::Patched { mut object, problems } = patch(served, live, body)?;
+    if !served.definition.built_in {
+        let unknown = unknown_version(served, &object);
+        decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
+    }
+    check_kind(served, &object)?;
+    let checked = decode::shape(served, &mut object).and_then(|unknown| {
+        let problems = problems.into_iter().chain(unknown).collect();
+        decode::strictness(context, problems)
+    });
+    if let Err(problem) = checked {
+        // The message shows the object as it was before anything was dropped.
+        return Err(unfit(served, &patch(served, live, body)?.object, &problem));
+    }
+    write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
+    context.warnings.extend(object_meta::dedup_owners(&mut object));
+    Ok(object)
+}
+
+fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patched, Status> {
+    match body {
+        PatchBody::Json(text) => patch::json_patch(live, text),
+        PatchBody::Merge(text) => patch::merge_patch(live, text),
+        PatchBody::Strategic(text) => patch::strategic_merge_patch(live, text, &served.version.schema),
+        PatchBody::Apply { .. } => Err(Status::internal("an apply is no patch of an object")),
+    }
+}
+
+/// A version that is not there has no fields but those of all objects.
+fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
+    let group = &served.definition.group;
+    let asked = meta::api_version(object);
+    let mut versions = served.definition.versions.iter();
+    if asked.is_empty() || versions.any(|version| asked == format!("{group}/{}", version.name)) {
+        return Vec::new();
+    }
+    let fields = object.as_object().into_iter().flat_map(serde_json::Map::keys);
+    let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+    unknown.map(|name| format!("unknown field \"{name}\"")).collect()
+}
+
+/// A patch cannot make an object another kind.
+fn check_kind(served: &Served, object: &Value) -> Result<(), Status> {
+    let definition = &served.definition;
+    let (kind, api_version) = (meta::kind(object), meta::api_version(object));
+    let wanted = served.api_version();
+    if definition.built_in {
+        if api_version != wanted || kind != definition.kind {
+            let problem = if api_version == wanted && kind != definition.kind {
+                format!(
+                    "converting ({}.{kind}) to (core.{}): unknown conversion",
+                    served.version.name, definition.kind
+                )
+            } else {
+                format!(
+                    "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+                )
+            };
+            return Err(unfit(served, object, &problem));
+        }
+        return Ok(());
+    }
+    let mut errors = Vec::new();
+    if kind != definition.kind {
+        let detail = format!("must be {}", definition.kind);
+        errors.push(FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), detail));
+    }
+    if api_version != wanted {
+        let detail = format!("must be {wanted}");
+        errors.push(FieldError::new(FieldErrorKind::Invalid, "apiVersion", &api_version.into(), detail));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let kind = if kind.is_empty() { &definition.kind } else { kind };
+    Err(Status::invalid(&definition.group, kind, meta::name(object), &errors))
+}
+
+/// 422: the patched object cannot be read as its kind.
+fn unfit(served: &Served, object: &Value, problem: &str) -> Status {
+    patch::invalid_result(object, served.definition.built_in, problem)
+}

@@ -1,0 +1,65 @@
+//! Which objects a list or a watch is about.
+
+use machinery::selector::{FieldSelector, LabelSelector};
+use machinery::status::Status;
+use serde_json::Value;
+
+use crate::definitions::Served;
+use crate::meta::Meta;
+
+/// Parsed selectors of a request.
+pub(crate) struct Selection {
+    labels: LabelSelector,
+    fields: FieldSelector,
+    served: Served,
+    /// Whether a field beside name and namespace is selected by, so that objects must be parsed.
+    deep: bool,
+}
+
+impl Selection {
+    /// From the texts of the query.
+    pub(crate) fn parse(served: &Served, labels: &str, fields: &str) -> Result<Self, Status> {
+        let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
+        let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
+        for term in &fields.terms {
+            let field = term.field.as_str();
+            let own =
+                served.version.selectable_fields.iter().any(|path| path.trim_start_matches('.') == field);
+            let known = matches!(field, "metadata.name" | "metadata.namespace") || own;
+            if !(known || served.strategy().selectable().contains(&field)) {
+                return Err(Status::bad_request(served.strategy().unknown_field(field)));
+            }
+        }
+        let deep = fields.terms.iter().any(|term| !is_key(&term.field));
+        Ok(Self { labels, fields, served: served.clone(), deep })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// Whether a stored object is selected.
+    pub(crate) fn matches(&self, stored: &[u8]) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let Some(meta) = Meta::read(stored) else { return false };
+        if !self.labels.matches(Some(&meta.labels)) {
+            return false;
+        }
+        let object = if self.deep {
+            crate::convert::value(&self.served, stored, meta.revision()).unwrap_or_default()
+        } else {
+            Value::Null
+        };
+        self.fields.matches(|field| match field {
+            "metadata.name" => meta.name.clone().into_owned(),
+            "metadata.namespace" => meta.namespace.clone().into_owned(),
+            field => self.served.strategy().field(&object, field),
+        })
+    }
+}
+
+fn is_key(field: &str) -> bool {
+    matches!(field, "metadata.name" | "metadata.namespace")
+}

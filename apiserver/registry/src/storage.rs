@@ -1,0 +1,179 @@
+//! The registry's view of the store: keys as text, errors as a client is told them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use machinery::status::Status;
+use store::{
+    CommitError, Event, HistoryError, Key, Operation, Page, Prefix, Revision, Store, Stored, Watcher,
+};
+
+use crate::document::Document;
+use crate::update::Failure;
+
+/// A stored object.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) revision: u64,
+    pub(crate) value: Bytes,
+}
+
+/// A write that did not happen.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// The key does not have the expected revision.
+    Conflict,
+    /// The store cannot write.
+    Failed(Status),
+}
+
+impl WriteError {
+    /// For the client; `conflict` where another write came first.
+    pub(crate) fn status(self, conflict: impl FnOnce() -> Status) -> Status {
+        match self {
+            Self::Conflict => conflict(),
+            Self::Failed(status) => status,
+        }
+    }
+
+    /// For a change that can be tried again.
+    pub(crate) fn failure(self) -> Failure {
+        match self {
+            Self::Conflict => Failure::Raced,
+            Self::Failed(status) => Failure::Refused(status),
+        }
+    }
+}
+
+impl From<CommitError> for WriteError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::AlreadyExists { .. }
+            | CommitError::Conflict { .. }
+            | CommitError::NotFound { .. } => Self::Conflict,
+            CommitError::Full(why) => Self::Failed(Status::new(
+                507,
+                "InsufficientStorage",
+                format!("cannot store the object: {why}"),
+            )),
+            CommitError::Poisoned(why) => Self::Failed(Status::internal(why.to_string())),
+        }
+    }
+}
+
+/// The revision is no longer in the history.
+#[derive(Debug)]
+pub(crate) struct Gone;
+
+impl From<HistoryError> for Gone {
+    fn from(_: HistoryError) -> Self {
+        Self
+    }
+}
+
+/// The store.
+#[derive(Clone)]
+pub(crate) struct Storage(Store);
+
+fn bad_key(key: &str) -> WriteError {
+    WriteError::Failed(Status::internal(format!("{key} cannot be a key")))
+}
+
+/// A prefix of keys; `None` for text that none can have.
+fn prefix(text: &str) -> Option<Prefix> {
+    if text == "/registry/" {
+        return Some(Prefix::all());
+    }
+    let (group, resource, namespace, _) = crate::keys::split(text);
+    if resource.is_empty() {
+        return Prefix::group(group).ok();
+    }
+    if namespace.is_empty() {
+        Prefix::resource(group, resource).ok()
+    } else {
+        Prefix::namespace(group, resource, namespace).ok()
+    }
+}
+
+impl Storage {
+    pub(crate) fn new(store: Store) -> Self {
+        Self(store)
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.0.revision().0
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Entry> {
+        let stored = self.0.get(&Key::parse(key).ok()?)?;
+        Some(Entry { revision: stored.mod_revision.0, value: stored.value.clone() })
+    }
+
+    /// Everything below `prefix`, and the revision it shows.
+    pub(crate) fn range(&self, text: &str) -> (Vec<Arc<Stored>>, u64) {
+        let Some(prefix) = prefix(text) else { return (Vec::new(), self.revision()) };
+        let snapshot = self.0.list(&prefix, &Page::default());
+        (snapshot.items, snapshot.revision.0)
+    }
+
+    /// Everything below `prefix` as it was at `revision`.
+    pub(crate) fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
+        let Some(prefix) = prefix(text) else { return Ok(Vec::new()) };
+        Ok(self.0.list_at(&prefix, Revision(revision), &Page::default())?.items)
+    }
+
+    /// Stores `document` when the key's revision is `expected` (`None`: it must not exist).
+    pub(crate) async fn put(
+        &self,
+        key: &str,
+        expected: Option<u64>,
+        document: Document,
+    ) -> Result<Entry, WriteError> {
+        let key = Key::parse(key).map_err(|_| bad_key(key))?;
+        let value = move |revision: Revision| document.at(revision.0);
+        let operation = match expected {
+            None => Operation::create(key, value),
+            Some(expected) => Operation::update(key, Revision(expected), value),
+        };
+        let event = self.one(operation).await?;
+        Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
+    }
+
+    /// Removes the entry when it is still the current one; watchers see it as it was stored. Answers the revision of the
+    /// removal.
+    pub(crate) async fn remove(&self, key: &str, entry: &Entry) -> Result<u64, WriteError> {
+        let key = Key::parse(key).map_err(|_| bad_key(key))?;
+        let last = entry.value.clone();
+        let operation = Operation::delete(key, Revision(entry.revision), move |revision| {
+            Document::from_text(&last).map_or(last, |document| document.at(revision.0))
+        });
+        Ok(self.one(operation).await?.revision().0)
+    }
+
+    async fn one(&self, operation: Operation) -> Result<Arc<Event>, WriteError> {
+        let events = self.0.commit(vec![operation]).await?;
+        let nothing = || WriteError::Failed(Status::internal("the store committed nothing"));
+        events.into_iter().next().ok_or_else(nothing)
+    }
+
+    /// The changes below `prefix` after `revision`, in order.
+    pub(crate) fn watch(&self, text: &str, revision: u64) -> Result<Watcher, Gone> {
+        let prefix = prefix(text).ok_or(Gone)?;
+        Ok(self.0.watch(&prefix, Revision(revision))?)
+    }
+
+    /// The oldest revision from which [`Self::watch`] can begin.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.0.oldest().0
+    }
+
+    /// Waits until the store has reached `revision`.
+    pub(crate) async fn reached(&self, revision: u64) {
+        while self.revision() < revision {
+            let Ok(mut changes) = self.0.watch(&Prefix::all(), self.0.revision()) else { return };
+            if self.revision() < revision && changes.next().await.is_err() {
+                return;
+            }
+        }
+    }
+}

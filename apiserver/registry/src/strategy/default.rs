@@ -1,0 +1,83 @@
+//! The strategies of kinds without rules of their own.
+
+use machinery::field::{FieldError, FieldErrorKind};
+use serde_json::Value;
+
+use super::{Generation, Strategy};
+use crate::definition::Definition;
+
+/// Custom resources.
+pub(crate) struct Custom {
+    generation: Generation,
+}
+
+impl Custom {
+    pub(crate) fn new(definition: &Definition) -> Self {
+        let status = definition.versions.iter().any(|version| version.status);
+        Self { generation: if status { Generation::Spec } else { Generation::All } }
+    }
+}
+
+impl Strategy for Custom {
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn qualified_finalizers(&self) -> bool {
+        false
+    }
+
+    fn unknown_field(&self, field: &str) -> String {
+        format!("field label not supported: {field}")
+    }
+}
+
+/// Built-in kinds that embedders bring along: their schema is all that is checked.
+pub(crate) struct BuiltIn {
+    generation: Generation,
+}
+
+/// Core kinds whose generation counts.
+const CORE_WITH_GENERATION: [&str; 2] = ["pods", "replicationcontrollers"];
+
+impl BuiltIn {
+    pub(crate) fn new(definition: &Definition) -> Self {
+        let status = definition.versions.iter().any(|version| version.status);
+        let counts =
+            !definition.group.is_empty() || CORE_WITH_GENERATION.contains(&definition.plural.as_str());
+        Self { generation: if status && counts { Generation::Spec } else { Generation::Untouched } }
+    }
+}
+
+impl Strategy for BuiltIn {
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn selectable(&self) -> &'static [&'static str] {
+        &["spec.nodeName", "status.phase", "spec.schedulerName", "spec.unschedulable", "type"]
+    }
+}
+
+/// An error at `field` that shows `value`.
+pub(crate) fn invalid(
+    field: impl Into<String>,
+    value: impl Into<Value>,
+    detail: impl Into<String>,
+) -> FieldError {
+    FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
+}
+
+/// A missing field.
+pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+    FieldError::bare(FieldErrorKind::Required, field, detail)
+}
+
+/// A field that must not be written.
+pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
+    FieldError::bare(FieldErrorKind::Forbidden, field, detail)
+}

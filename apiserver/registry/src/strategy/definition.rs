@@ -1,0 +1,71 @@
+//! CustomResourceDefinitions.
+
+use machinery::crd;
+use machinery::field::FieldError;
+use serde_json::{Value, json};
+
+use super::{Generation, Strategy};
+
+/// `apiextensions.k8s.io/v1.CustomResourceDefinition`
+pub(crate) struct CustomResourceDefinitions;
+
+impl Strategy for CustomResourceDefinitions {
+    /// Its objects go first: the server removes this finalizer when they are gone.
+    fn prepare_delete(&self, object: &mut Value) {
+        if machinery::meta::is_deleting(object) {
+            return;
+        }
+        let Some(metadata) = machinery::meta::metadata_mut(object) else { return };
+        let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = finalizers.as_array_mut()
+            && !list.iter().any(|name| name == crd::CLEANUP_FINALIZER)
+        {
+            list.push(crd::CLEANUP_FINALIZER.into());
+        }
+    }
+
+    fn graceful(&self) -> bool {
+        false
+    }
+
+    fn normalize(&self, object: &mut Value) {
+        // Ownership is measured against an object of zero values, which has no kind; what is defaulted behind a
+        // pointer (the conversion) is not there before anybody writes.
+        if object.get("kind").is_some() {
+            crd::default(object);
+        }
+    }
+
+    fn prepare_create(&self, object: &mut Value) {
+        crd::prepare_for_create(object);
+    }
+
+    fn prepare_update(&self, object: &mut Value, old: &Value) {
+        crd::prepare_for_update(object, old);
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        crd::validate(object)
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        crd::validate_update(object, old)
+    }
+
+    /// The name follows from the spec, which [`crd::validate`] checks.
+    fn check_name(&self, _name: &str, _prefix: bool) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn unknown_field(&self, field: &str) -> String {
+        format!("field label not supported: {field}")
+    }
+
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Spec
+    }
+}

@@ -1,0 +1,184 @@
+//! Events, of both groups. What is validated is the stored shape; the newer group is stricter.
+
+use machinery::field::FieldError;
+use machinery::{meta, names};
+use serde_json::Value;
+
+use super::Strategy;
+use super::default::{invalid, required};
+
+/// `v1.Event`, or `events.k8s.io/v1.Event`.
+pub(crate) struct Events {
+    /// Whether it is the newer group.
+    pub(crate) strict: bool,
+}
+
+const MAX_SHORT: usize = 128;
+const MAX_NOTE: usize = 1024;
+
+fn text<'v>(object: &'v Value, field: &str) -> &'v str {
+    object[field].as_str().unwrap_or_default()
+}
+
+impl Events {
+    fn object_field(&self) -> &'static str {
+        if self.strict { "regarding" } else { "involvedObject" }
+    }
+
+    /// The name of a stored field in this group, for messages and look-ups.
+    fn name(&self, core: &'static str) -> &'static str {
+        match (self.strict, core) {
+            (true, "message") => "note",
+            (true, "reportingComponent") => "reportingController",
+            (true, "count") => "deprecatedCount",
+            (true, "source") => "deprecatedSource",
+            (true, "firstTimestamp") => "deprecatedFirstTimestamp",
+            (true, "lastTimestamp") => "deprecatedLastTimestamp",
+            _ => core,
+        }
+    }
+
+    /// The rules for Events that have an `eventTime`.
+    fn modern(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        let short = |field: &'static str, errors: &mut Vec<FieldError>, always: bool| {
+            let value = text(object, field);
+            if value.is_empty() && always {
+                errors.push(required(field, ""));
+            }
+            if value.len() > MAX_SHORT {
+                errors.push(invalid(field, "", format!("can have at most {MAX_SHORT} characters")));
+            }
+        };
+        if self.strict && object["eventTime"].is_null() {
+            errors.push(required("eventTime", ""));
+        }
+        let series = &object["series"];
+        if series.is_object() {
+            if series["count"].as_i64().unwrap_or(0) < 2 {
+                errors.push(invalid("series.count", "", "should be at least 2"));
+            }
+            if series["lastObservedTime"].is_null() {
+                errors.push(required("series.lastObservedTime", ""));
+            }
+        }
+        let field = self.name("reportingComponent");
+        let controller = text(object, field);
+        if controller.is_empty() {
+            errors.push(required(field, ""));
+        }
+        errors
+            .extend(names::qualified_name(controller).into_iter().map(|why| invalid(field, controller, why)));
+        short("reportingInstance", errors, true);
+        short("action", errors, true);
+        short("reason", errors, true);
+        if text(object, self.name("message")).len() > MAX_NOTE {
+            errors.push(invalid("message", "", format!("can have at most {MAX_NOTE} characters")));
+        }
+        if !self.strict {
+            return;
+        }
+        let kind = text(object, "type");
+        if !matches!(kind, "Normal" | "Warning") {
+            errors.push(invalid("type", "", format!("has invalid value: {kind}")));
+        }
+        for core in ["firstTimestamp", "lastTimestamp", "count", "source"] {
+            let value = &object[self.name(core)];
+            if !(crate::decode::empty(value) || *value == 0) {
+                errors.push(invalid(core, "", "needs to be unset"));
+            }
+        }
+    }
+}
+
+impl Strategy for Events {
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let namespace = meta::namespace(object);
+        let about = object[self.object_field()]["namespace"].as_str().unwrap_or_default();
+        let matches = if about.is_empty() { namespace == "default" } else { about == namespace };
+        if !matches && !(about.is_empty() && (self.strict || namespace == "kube-system")) {
+            let why = "does not match event.namespace";
+            errors.push(invalid("involvedObject.namespace", about, why));
+        }
+        if self.strict || !object["eventTime"].is_null() {
+            self.modern(object, &mut errors);
+        }
+        errors
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate(object);
+        if !self.strict {
+            return errors;
+        }
+        let fields = [
+            "involvedObject",
+            "reason",
+            "message",
+            "source",
+            "firstTimestamp",
+            "lastTimestamp",
+            "count",
+            // A real server compares it twice, and so names it twice.
+            "reason",
+            "eventTime",
+            "action",
+            "related",
+            "reportingComponent",
+            "reportingInstance",
+            "type",
+        ];
+        for core in fields {
+            let field = if core == "involvedObject" { self.object_field() } else { self.name(core) };
+            if object[field] != old[field] {
+                errors.push(invalid(core, object[field].clone(), "field is immutable"));
+            }
+        }
+        errors
+    }
+
+    fn create_on_update(&self) -> bool {
+        true
+    }
+
+    fn selectable(&self) -> &'static [&'static str] {
+        if self.strict {
+            return &[
+                "regarding.kind",
+                "regarding.namespace",
+                "regarding.name",
+                "regarding.uid",
+                "regarding.apiVersion",
+                "regarding.resourceVersion",
+                "regarding.fieldPath",
+                "reason",
+                "reportingController",
+                "type",
+            ];
+        }
+        &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ]
+    }
+
+    fn field(&self, object: &Value, field: &str) -> String {
+        let found = match field {
+            "source" => {
+                let component = text(&object["source"], "component");
+                if component.is_empty() { text(object, "reportingComponent") } else { component }
+            }
+            field => field.split('.').fold(object, |value, step| &value[step]).as_str().unwrap_or_default(),
+        };
+        found.to_owned()
+    }
+}

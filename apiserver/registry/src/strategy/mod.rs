@@ -1,0 +1,162 @@
+//! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
+
+mod config;
+mod default;
+mod definition;
+mod event;
+mod lease;
+mod namespace;
+mod rbac;
+mod service_account;
+
+use std::sync::Arc;
+
+use machinery::field::FieldError;
+use serde_json::Value;
+
+pub(crate) use default::{BuiltIn, Custom};
+
+use crate::definition::Definition;
+
+/// When `metadata.generation` rises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// Never: the kind keeps what the client wrote at creation.
+    Untouched,
+    /// When anything but `metadata` and `status` changes.
+    Spec,
+    /// When anything but `metadata` changes.
+    All,
+}
+
+/// The rules of one kind.
+pub(crate) trait Strategy: Send + Sync {
+    /// Defaults and normal forms that the client counts as having written.
+    fn normalize(&self, _object: &mut Value) {}
+
+    /// What the server sets at creation, after field ownership was noted.
+    fn prepare_create(&self, _object: &mut Value) {}
+
+    /// What the server sets or keeps at each update, after field ownership was noted.
+    fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
+
+    /// What is wrong with a new object.
+    fn validate(&self, _object: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// What is wrong with an update; includes what is wrong with the object as such.
+    fn validate_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
+        self.validate(object)
+    }
+
+    /// What is wrong with a name. `prefix`: it is a `generateName`.
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        machinery::names::dns1123_subdomain(if prefix { masked(name) } else { name.to_owned() }.as_str())
+    }
+
+    /// Whether PUT creates what is not there.
+    fn create_on_update(&self) -> bool {
+        false
+    }
+
+    /// Whether PUT may leave the `resourceVersion` out.
+    fn unconditional_update(&self) -> bool {
+        true
+    }
+
+    /// When the generation rises.
+    fn generation(&self) -> Generation {
+        Generation::Untouched
+    }
+
+    /// The field selectors beside `metadata.name` and `metadata.namespace`.
+    fn selectable(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The value of a field of [`Self::selectable`].
+    fn field(&self, object: &Value, field: &str) -> String {
+        let mut value = object;
+        for part in field.split('.') {
+            value = &value[part];
+        }
+        match value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The words for a field that cannot be selected by, when the kind has its own.
+    fn unknown_field(&self, field: &str) -> String {
+        if self.selectable().is_empty() {
+            return format!(
+                "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            );
+        }
+        format!("field label not supported: {field}")
+    }
+
+    /// Whether the answer to a DELETE that removes the object is the object.
+    fn delete_returns_object(&self) -> bool {
+        false
+    }
+
+    /// What a deletion changes in an object that finalizers may hold.
+    fn prepare_delete(&self, _object: &mut Value) {}
+
+    /// Seconds between the request and the deletion itself.
+    fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> i64 {
+        0
+    }
+
+    /// Whether a deletion notes its grace period and raises the generation.
+    fn graceful(&self) -> bool {
+        true
+    }
+
+    /// Why the object of that name can never be deleted, if so.
+    fn undeletable(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a finalizer without a slash is refused (built-in kinds) or only warned about.
+    fn qualified_finalizers(&self) -> bool {
+        true
+    }
+}
+
+/// `generateName` may end with a dash: a letter stands for what will follow.
+pub(crate) fn masked(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(stem) => format!("{stem}a"),
+        None => prefix.to_owned(),
+    }
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// The strategy of a resource.
+pub(crate) fn of(definition: &Definition) -> Arc<dyn Strategy> {
+    if !definition.built_in {
+        return Arc::new(Custom::new(definition));
+    }
+    match (definition.group.as_str(), definition.plural.as_str()) {
+        ("", "configmaps") => Arc::new(config::ConfigMaps),
+        ("", "secrets") => Arc::new(config::Secrets),
+        ("", "namespaces") => Arc::new(namespace::Namespaces),
+        ("", "serviceaccounts") => Arc::new(service_account::ServiceAccounts),
+        ("", "events") => Arc::new(event::Events { strict: false }),
+        ("events.k8s.io", "events") => Arc::new(event::Events { strict: true }),
+        ("coordination.k8s.io", "leases") => Arc::new(lease::Leases),
+        (RBAC, "roles") => Arc::new(rbac::Roles { cluster: false }),
+        (RBAC, "clusterroles") => Arc::new(rbac::Roles { cluster: true }),
+        (RBAC, "rolebindings") => Arc::new(rbac::Bindings { cluster: false }),
+        (RBAC, "clusterrolebindings") => Arc::new(rbac::Bindings { cluster: true }),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            Arc::new(definition::CustomResourceDefinitions)
+        }
+        _ => Arc::new(BuiltIn::new(definition)),
+    }
+}

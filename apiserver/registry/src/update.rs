@@ -1,0 +1,273 @@
+//! Replacing objects, and what every change of an object goes through.
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::{GroupResource, Status};
+use machinery::{apply, meta};
+use serde_json::{Map, Value};
+
+use crate::context::{Context, Input, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::document::Document;
+use crate::options::Operation;
+use crate::registry::Registry;
+use crate::response::Written;
+use crate::storage::Entry;
+use crate::strategy::Generation;
+use crate::write::{self, Target};
+use crate::{convert, decode, object_meta};
+
+/// How often a change is tried again when another one comes between.
+const ATTEMPTS: usize = 100;
+
+/// A changed object on its way to the store.
+pub(crate) struct Changed {
+    pub(crate) object: Value,
+    /// Whether field ownership has been taken care of.
+    pub(crate) ownership: Ownership,
+    /// The UID that the client wants the object to have: another one is a conflict.
+    pub(crate) expected_uid: Option<String>,
+}
+
+/// Why an attempt did not succeed.
+pub(crate) enum Failure {
+    /// Somebody else wrote in between: read again.
+    Raced,
+    /// The answer.
+    Refused(Status),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Refused(status)
+    }
+}
+
+impl Registry {
+    /// Replaces an object or its subresource.
+    ///
+    /// # Errors
+    /// 400, 404, 409, 422.
+    pub async fn update(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        name: &str,
+        subresource: Subresource,
+        input: Input,
+    ) -> Result<Written, Status> {
+        let target = Target { served, namespace, name, subresource };
+        if subresource == Subresource::Scale {
+            return self.update_scale(context, &target, input).await;
+        }
+        let mut object = decode::input(context, served, input)?;
+        write::identify(served.definition.namespaced, namespace, name, &mut object)?;
+        context.warnings.extend(object_meta::dedup_owners(&mut object));
+        if self.storage().get(&target.key()).is_none() {
+            if subresource == Subresource::None && served.strategy().create_on_update() {
+                if let Some(metadata) = meta::metadata_mut(&mut object) {
+                    metadata.remove("resourceVersion");
+                }
+                return self.create_object(context, target, object, Ownership::Note).await;
+            }
+            return Err(target.not_found());
+        }
+        let uid = Some(meta::uid(&object)).filter(|uid| !uid.is_empty()).map(str::to_owned);
+        self.change(context, &target, |_, _| {
+            let changed =
+                Changed { object: object.clone(), ownership: Ownership::Note, expected_uid: uid.clone() };
+            Ok(changed)
+        })
+        .await
+    }
+
+    /// Reads the object, lets `make` change it, and stores the result; again when somebody else came between.
+    pub(crate) async fn change(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        mut make: impl FnMut(&mut Context, &Value) -> Result<Changed, Status>,
+    ) -> Result<Written, Status> {
+        let warnings = context.warnings.len();
+        for _ in 0..ATTEMPTS {
+            context.warnings.truncate(warnings);
+            let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+            let live = convert::value(target.served, &entry.value, entry.revision)
+                .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+            let changed = make(context, &live)?;
+            match self.try_change(context, target, &entry, &live, changed).await {
+                Ok(written) => return Ok(written),
+                Err(Failure::Refused(status)) => return Err(status),
+                Err(Failure::Raced) => {}
+            }
+        }
+        Err(target.modified())
+    }
+
+    async fn try_change(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        entry: &Entry,
+        live: &Value,
+        changed: Changed,
+    ) -> Result<Written, Failure> {
+        let served = target.served;
+        let mut object = changed.object;
+        check_uid(target, live, changed.expected_uid.as_deref())?;
+        keep_system_fields(&mut object, live);
+        if matches!(changed.ownership, Ownership::Note) {
+            object =
+                write::as_writer(self, context, target, |writer| apply::update(Some(live), object, writer));
+        }
+        self.mutate(context, target, Operation::Update, Some(live), &mut object)?;
+        check_revision(target, &mut object, live)?;
+        prepare(target, &mut object, live);
+        let errors = write::validate(target, &object, Some(live));
+        context.warnings.extend(write::ratcheted(target, &object, live, &errors));
+        target.refuse(target.name, &errors)?;
+        context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
+        self.admit(context, target, Operation::Update, Some(live), &object)?;
+        apply::keep_times(live, &mut object);
+        let deletes = meta::is_deleting(&object) && !held(&object);
+        let document = Document::new(&convert::to_storage(served, object));
+        let current = document.at(entry.revision);
+        if context.dry_run || (current == entry.value && !deletes) {
+            return Ok(Written { object: convert::text(served, &current, entry.revision), created: false });
+        }
+        if deletes {
+            let removed = self.storage().remove(&target.key(), entry).await;
+            removed.map_err(|error| error.failure())?;
+            self.removed(served, target.name).await;
+            return Ok(Written { object: convert::text(served, &current, entry.revision), created: false });
+        }
+        let entry = self
+            .storage()
+            .put(&target.key(), Some(entry.revision), document)
+            .await
+            .map_err(|error| error.failure())?;
+        self.wrote(served, &entry).await;
+        Ok(Written { object: convert::text(served, &entry.value, entry.revision), created: false })
+    }
+}
+
+/// Whether something keeps a deleted object from going: finalizers, in `metadata` or of a namespace.
+pub(crate) fn held(object: &Value) -> bool {
+    let finalizers = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
+    finalizers(&object["metadata"]["finalizers"])
+        || (object["kind"] == "Namespace"
+            && object["apiVersion"] == "v1"
+            && finalizers(&object["spec"]["finalizers"]))
+        || object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds > 0)
+}
+
+fn check_uid(target: &Target<'_>, live: &Value, expected: Option<&str>) -> Result<(), Status> {
+    let found = meta::uid(live);
+    match expected {
+        Some(expected) if expected != found => {
+            let key = crate::keys::shown(&target.served.definition, target.namespace, target.name);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object meta: {found}"
+            );
+            Err(Status::conflict(target.served.resource(), target.name, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The `resourceVersion` must be that of the stored object, or may be missing where the kind allows it.
+fn check_revision(target: &Target<'_>, object: &mut Value, live: &Value) -> Result<(), Status> {
+    let given = meta::resource_version(object).to_owned();
+    match given.as_str() {
+        "" | "0" => {
+            if !target.served.strategy().unconditional_update() {
+                let GroupResource { group, resource } = target.served.resource();
+                let detail = "must be specified for an update";
+                let error =
+                    FieldError::new(FieldErrorKind::Invalid, "metadata.resourceVersion", &0.into(), detail);
+                return Err(Status::invalid(group, resource, target.name, &[error]));
+            }
+            if let Some(metadata) = meta::metadata_mut(object) {
+                metadata.insert("resourceVersion".into(), live["metadata"]["resourceVersion"].clone());
+            }
+            Ok(())
+        }
+        text if text.parse::<u64>().is_err() => {
+            Err(Status::new(500, "", format!("strconv.ParseUint: parsing \"{text}\": invalid syntax")))
+        }
+        text if text != meta::resource_version(live) => Err(target.modified()),
+        _ => Ok(()),
+    }
+}
+
+/// What a client cannot change, and need not send.
+fn keep_system_fields(object: &mut Value, live: &Value) {
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    for key in ["creationTimestamp", "generation"] {
+        match live["metadata"].get(key) {
+            Some(value) => metadata.insert(key.into(), value.clone()),
+            None => metadata.remove(key),
+        };
+    }
+    for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if metadata.get(key).is_none_or(Value::is_null) {
+            match live["metadata"].get(key) {
+                Some(value) => metadata.insert(key.into(), value.clone()),
+                None => metadata.remove(key),
+            };
+        }
+    }
+    metadata.remove("selfLink");
+}
+
+/// The kind's preparation: what the path of the request does not write is kept, the generation rises.
+fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
+    let served = target.served;
+    let strategy = served.strategy();
+    let built_in = served.definition.built_in;
+    match target.subresource {
+        Subresource::Status if built_in => keep(object, live, |key| matches!(key, "metadata" | "status")),
+        Subresource::Status => {
+            let managed = object["metadata"].get("managedFields").cloned();
+            keep(object, live, |key| key == "status");
+            if let Some(metadata) = meta::metadata_mut(object) {
+                metadata.remove("managedFields");
+                metadata.extend(managed.map(|managed| ("managedFields".to_owned(), managed)));
+            }
+        }
+        Subresource::Finalize => keep(object, live, |key| matches!(key, "metadata" | "spec")),
+        _ if served.version.status => keep(object, live, |key| key != "status"),
+        _ => {}
+    }
+    if !matches!(target.subresource, Subresource::Status | Subresource::Finalize) {
+        strategy.prepare_update(object, live);
+    }
+    let rises = match strategy.generation() {
+        Generation::Untouched => false,
+        _ if target.subresource == Subresource::Status => false,
+        Generation::Spec => differ(object, live, &["metadata", "status"]),
+        Generation::All => differ(object, live, &["metadata"]),
+    };
+    if rises && let Some(metadata) = meta::metadata_mut(object) {
+        metadata.insert("generation".into(), (meta::generation(live) + 1).into());
+    }
+}
+
+/// Resets every top-level field but the written ones to what `live` has.
+fn keep(object: &mut Value, live: &Value, written: impl Fn(&str) -> bool) {
+    let empty = Map::new();
+    let live = live.as_object().unwrap_or(&empty);
+    let Some(map) = object.as_object_mut() else { return };
+    map.retain(|key, _| written(key) || live.contains_key(key));
+    for (key, value) in live.iter().filter(|(key, _)| !written(key)) {
+        map.insert(key.clone(), value.clone());
+    }
+}
+
+fn differ(object: &Value, live: &Value, but: &[&str]) -> bool {
+    let empty = Map::new();
+    let (object, live) = (object.as_object().unwrap_or(&empty), live.as_object().unwrap_or(&empty));
+    let counts = |key: &String| !but.contains(&key.as_str());
+    object.iter().filter(|(key, _)| counts(key)).ne(live.iter().filter(|(key, _)| counts(key)))
+}

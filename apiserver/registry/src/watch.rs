@@ -1,0 +1,185 @@
+//! Watches: the changes of a resource after a revision, as events.
+
+use std::collections::VecDeque;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use serde_json::json;
+use store::{Event, EventKind, WatchEnd, Watcher};
+
+use crate::context::{Context, WatchOptions};
+use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::response::{EventType, Watch, WatchEvent};
+use crate::select::Selection;
+use crate::{convert, document, keys, list};
+
+/// Marks the bookmark that ends the initial events.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// A running watch: what is still to be sent of its start, then the changes.
+pub(crate) struct WatchState {
+    served: Served,
+    selection: Selection,
+    /// Only the object of this name, when not empty.
+    name: String,
+    pending: VecDeque<WatchEvent>,
+    changes: Option<Watcher>,
+}
+
+impl Registry {
+    /// Starts a watch. A start that is too old is an [`EventType::Error`] event, as on a real server.
+    ///
+    /// # Errors
+    /// 400 and 422 for malformed options, 504 for a start in the future.
+    pub async fn watch(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        options: &WatchOptions,
+    ) -> Result<Watch, Status> {
+        let _ = context;
+        check_options(options)?;
+        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        let text = options.resource_version.as_str();
+        let asked: u64 = match text {
+            "" => 0,
+            text => text.parse().map_err(|_| Status::new(500, "", list::unparsable(text)))?,
+        };
+        self.wait_for(asked).await?;
+        let prefix = keys::namespace(&served.definition, namespace);
+        let mut state = WatchState {
+            served: served.clone(),
+            selection,
+            name: options.name.clone(),
+            pending: VecDeque::new(),
+            changes: None,
+        };
+        // Without a revision a watch begins with what is there, unless the client asks otherwise.
+        let initial = options.send_initial_events.unwrap_or(asked == 0);
+        let start = if initial { self.initial(&mut state, &prefix, options) } else { asked };
+        let start = if start == 0 { self.storage().revision() } else { start };
+        match self.storage().watch(&prefix, start) {
+            Ok(changes) => state.changes = Some(changes),
+            Err(_) => {
+                let oldest = self.storage().oldest();
+                let status = Status::expired(format!("too old resource version: {start} ({oldest})"));
+                state.pending.push_back(WatchEvent::from(&status));
+            }
+        }
+        Ok(Watch { inner: state })
+    }
+
+    /// Queues what is there now as events, and answers the revision it shows.
+    fn initial(&self, state: &mut WatchState, prefix: &str, options: &WatchOptions) -> u64 {
+        let (entries, revision) = self.storage().range(prefix);
+        for stored in &entries {
+            if !state.selects(stored.key.name(), &stored.value) {
+                continue;
+            }
+            let object = convert::text(&state.served, &stored.value, stored.mod_revision.0);
+            state.pending.push_back(WatchEvent { kind: EventType::Added, object });
+        }
+        if options.send_initial_events == Some(true) && options.bookmarks {
+            state.pending.push_back(bookmark(&state.served, revision, true));
+        }
+        revision
+    }
+}
+
+impl WatchState {
+    fn selects(&self, name: &str, object: &[u8]) -> bool {
+        (self.name.is_empty() || self.name == name) && self.selection.matches(object)
+    }
+
+    /// The next event. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<WatchEvent> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            let changes = self.changes.as_mut()?;
+            match changes.next().await {
+                Ok(change) => {
+                    if let Some(event) = self.event(&change) {
+                        return Some(event);
+                    }
+                }
+                Err(end) => {
+                    self.changes = None;
+                    if let WatchEnd::TooSlow = end {
+                        return Some(WatchEvent::from(&Status::expired(
+                            "The watch fell too far behind. Start it again.",
+                        )));
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A change as this watch sees it: objects come and go with what is selected.
+    fn event(&self, change: &Event) -> Option<WatchEvent> {
+        let revision = change.revision().0;
+        let name = change.key().name();
+        let stored = &change.object.value;
+        let before = change.prev.as_ref().is_some_and(|prev| self.selects(name, &prev.value));
+        let after = change.kind != EventKind::Deleted && self.selects(name, stored);
+        let kind = match (before, after) {
+            (false, true) => EventType::Added,
+            (true, true) => EventType::Modified,
+            (true, false) => EventType::Deleted,
+            (false, false) => return None,
+        };
+        let object = match (&change.prev, kind) {
+            // What leaves the selection is shown as it was last selected, under the revision of the change.
+            (Some(prev), EventType::Deleted) if change.kind != EventKind::Deleted => {
+                document::Document::from_text(&prev.value)?.at(revision)
+            }
+            _ => stored.clone(),
+        };
+        Some(WatchEvent { kind, object: convert::text(&self.served, &object, revision) })
+    }
+
+    pub(crate) fn bookmark(&mut self) -> WatchEvent {
+        let revision = self.changes.as_mut().map_or(0, |changes| changes.progress().0);
+        bookmark(&self.served, revision, false)
+    }
+}
+
+fn bookmark(served: &Served, revision: u64, initial_events_end: bool) -> WatchEvent {
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    if initial_events_end {
+        metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
+    }
+    let object = json!({
+        "kind": served.definition.kind, "apiVersion": served.api_version(), "metadata": metadata,
+    });
+    WatchEvent { kind: EventType::Bookmark, object: document::text(&object) }
+}
+
+fn check_options(options: &WatchOptions) -> Result<(), Status> {
+    const FIELD: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let how = options.resource_version_match.as_str();
+    let forbid = |detail: &str| FieldError::bare(FieldErrorKind::Forbidden, FIELD, detail);
+    match options.send_initial_events {
+        Some(_) => {
+            if how != "NotOlderThan" {
+                errors
+                    .push(forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+            }
+            if !matches!(how, "NotOlderThan" | "") {
+                errors.push(FieldError::not_supported(FIELD, &how.into(), &["NotOlderThan".into()]));
+            }
+        }
+        None if !how.is_empty() => {
+            errors.push(forbid(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
+        }
+        None => {}
+    }
+    list::invalid_options(&errors)
+}

@@ -1,0 +1,271 @@
+//! What creating, updating and patching have in common.
+
+use machinery::apply::{Reset, Versions, Writer};
+use machinery::field::FieldError;
+use machinery::meta;
+use machinery::schema::{self, Schema};
+use machinery::status::Status;
+use serde_json::Value;
+
+use crate::context::{Context, Subresource};
+use crate::definition::Definition;
+use crate::definitions::Served;
+use crate::object_meta;
+use crate::options::{Operation, Review};
+use crate::registry::Registry;
+
+/// The object that a request is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) served: &'a Served,
+    /// Empty for cluster-scoped objects.
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) subresource: Subresource,
+}
+
+impl Target<'_> {
+    pub(crate) fn key(&self) -> String {
+        crate::keys::object(&self.served.definition, self.namespace, self.name)
+    }
+
+    pub(crate) fn not_found(&self) -> Status {
+        Status::not_found(self.served.resource(), self.name)
+    }
+
+    pub(crate) fn modified(&self) -> Status {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Status::conflict(self.served.resource(), self.name, why)
+    }
+
+    /// 422 with these errors, when there are any.
+    pub(crate) fn refuse(&self, name: &str, errors: &[FieldError]) -> Result<(), Status> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let definition = &self.served.definition;
+        // Both groups of Events are validated as what they are stored as.
+        let (group, _) = crate::keys::home(definition);
+        Err(Status::invalid(group, &definition.kind, name, errors))
+    }
+}
+
+/// The versions of a resource, for field ownership.
+pub(crate) struct AllVersions<'a>(pub(crate) &'a Definition);
+
+impl Versions for AllVersions<'_> {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        let (group, version) = meta::group_version(api_version);
+        (group == self.0.group).then_some(())?;
+        self.0.version(version).map(|version| &*version.schema)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let (group, version) = meta::group_version(api_version);
+        (group == self.0.group).then_some(())?;
+        let version = self.0.version(version)?;
+        let mut object = object.clone();
+        if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), self.0.api_version(&version.name).into());
+        }
+        Some(object)
+    }
+
+    fn empty_object(&self, api_version: &str) -> Option<Value> {
+        let schema = self.schema(api_version).filter(|_| self.0.built_in)?;
+        let mut object = Value::Object(serde_json::Map::new());
+        schema::default(schema, &mut object);
+        crate::decode::write_nulls(schema, &mut object);
+        crate::strategy::of(self.0).normalize(&mut object);
+        Some(object)
+    }
+}
+
+const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
+const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
+const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
+
+fn reset(target: &Target<'_>) -> Reset<'static> {
+    match target.subresource {
+        Subresource::Status if target.served.definition.built_in => SPEC,
+        Subresource::Status => STATUS_ONLY,
+        Subresource::Scale => Reset::Nothing,
+        _ if target.served.version.status => STATUS,
+        _ => Reset::Nothing,
+    }
+}
+
+/// Runs `with` on the description of who writes.
+pub(crate) fn as_writer<R>(
+    registry: &Registry,
+    context: &Context,
+    target: &Target<'_>,
+    with: impl FnOnce(&Writer<'_>) -> R,
+) -> R {
+    let manager = context.manager();
+    let api_version = target.served.api_version();
+    let versions = AllVersions(&target.served.definition);
+    with(&Writer {
+        manager: &manager,
+        api_version: &api_version,
+        subresource: target.subresource.name(),
+        reset: reset(target),
+        now: registry.0.clock.now(),
+        versions: &versions,
+    })
+}
+
+/// Checks that the object is the one in the path, and fills in its namespace.
+///
+/// `name` is empty where the path has none.
+pub(crate) fn identify(
+    namespaced: bool,
+    namespace: &str,
+    name: &str,
+    object: &mut Value,
+) -> Result<(), Status> {
+    let given = meta::name(object);
+    if !name.is_empty() {
+        if given.is_empty() {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        if given != name {
+            return Err(Status::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({name})"
+            )));
+        }
+    }
+    let given = meta::namespace(object);
+    if given != namespace {
+        if !given.is_empty() && namespaced {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        if let Some(metadata) = meta::metadata_mut(object) {
+            if namespaced {
+                metadata.insert("namespace".into(), namespace.into());
+            } else {
+                metadata.remove("namespace");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update.
+pub(crate) fn validate(target: &Target<'_>, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let served = target.served;
+    let strategy = served.strategy();
+    let definition = &served.definition;
+    let mut errors = match old {
+        None => object_meta::validate(object, definition.namespaced, strategy),
+        // Once for all kinds and once by the kind: a real server reports these twice, and of custom objects what
+        // does not concern the change a third time.
+        Some(old) => {
+            let errors = object_meta::validate_update(object, old);
+            let mut errors = [errors.clone(), errors].concat();
+            if !definition.built_in {
+                errors.extend(object_meta::validate_content(object));
+            }
+            errors
+        }
+    };
+    if definition.built_in {
+        errors.extend(match old {
+            None => strategy.validate(object),
+            Some(old) => strategy.validate_update(object, old),
+        });
+        return errors;
+    }
+    match (target.subresource, old) {
+        (Subresource::Status, Some(_)) => {
+            let mut errors = schema::validate_status(&served.version.schema, object, old, errors);
+            errors.extend(crate::scale::validate_status(&served.version, object));
+            errors
+        }
+        _ => {
+            let mut errors = schema::validate(&served.version.schema, object, old, errors);
+            errors.extend(crate::scale::validate(&served.version, object));
+            errors
+        }
+    }
+}
+
+/// Rules that the object breaks as it did before: a newer definition brought them, the update is not to blame. Writes
+/// to `status` are too frequent to look for what has been said at the last change of the rest.
+pub(crate) fn ratcheted(
+    target: &Target<'_>,
+    object: &Value,
+    old: &Value,
+    errors: &[FieldError],
+) -> Vec<String> {
+    let served = target.served;
+    let skipped = machinery::schema::rules_blocked(errors);
+    if served.definition.built_in || target.subresource == Subresource::Status || skipped {
+        return Vec::new();
+    }
+    let found = machinery::cel::ratcheted(&served.version.schema, object, old);
+    found.iter().map(ToString::to_string).collect()
+}
+
+impl Registry {
+    /// Asks the embedder's rules, which may change the object.
+    pub(crate) fn mutate(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
+        for admission in &self.0.options.admission {
+            let review = review(context, target, operation, old);
+            let mut warnings = Vec::new();
+            let answer = admission.mutate(&review, object, &mut warnings);
+            context.warnings.extend(warnings);
+            answer?;
+        }
+        Ok(())
+    }
+
+    /// Asks the embedder's rules whether the object may be written as it is now.
+    pub(crate) fn admit(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        for admission in &self.0.options.admission {
+            let review = review(context, target, operation, old);
+            let mut warnings = Vec::new();
+            let answer = admission.validate(&review, object, &mut warnings);
+            context.warnings.extend(warnings);
+            answer?;
+        }
+        Ok(())
+    }
+}
+
+fn review<'a>(
+    context: &'a Context,
+    target: &Target<'a>,
+    operation: Operation,
+    old: Option<&'a Value>,
+) -> Review<'a> {
+    Review {
+        served: target.served,
+        subresource: target.subresource,
+        operation,
+        namespace: target.namespace,
+        name: target.name,
+        user: &context.user,
+        dry_run: context.dry_run,
+        old,
+    }
+}

@@ -1,0 +1,130 @@
+//! What happens by itself: dependents, namespaces, definitions and Events go.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use registry::{
+    Context, DeleteOptions, EventType, Input, Options, PatchBody, Propagation, Registry, Served, Subresource,
+    WatchOptions,
+};
+use serde_json::{Value, json};
+use store::{Memory, Store};
+
+async fn open() -> Registry {
+    let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+    Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap()
+}
+
+fn maps(registry: &Registry) -> Served {
+    registry.served("", "v1", "configmaps").unwrap()
+}
+
+async fn create(registry: &Registry, served: &Served, namespace: &str, object: Value) -> Value {
+    let mut context = Context { field_manager: "test".into(), ..Context::default() };
+    let written = registry.create(&mut context, served, namespace, "", Input::new(object)).await.unwrap();
+    serde_json::from_slice(&written.object).unwrap()
+}
+
+async fn map(registry: &Registry, namespace: &str, name: &str, owners: Value) -> Value {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "ownerReferences": owners}});
+    create(registry, &maps(registry), namespace, object).await
+}
+
+fn owned_by(owner: &Value) -> Value {
+    json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"], "blockOwnerDeletion": true}])
+}
+
+async fn delete(registry: &Registry, served: &Served, namespace: &str, name: &str, propagation: Propagation) {
+    let options = DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() };
+    registry.delete(&mut Context::default(), served, namespace, name, &options).await.unwrap();
+}
+
+/// Waits until the object is gone; a paused clock makes the deadline free.
+async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str) {
+    let options = WatchOptions { name: name.into(), ..WatchOptions::default() };
+    let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
+    let waiting = async {
+        while registry.get(served, namespace, name, Subresource::None, "").is_ok() {
+            if watch.next().await.is_none_or(|event| event.kind == EventType::Error) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(7200), waiting).await.expect("it goes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dependents_follow_their_owner_unless_they_are_orphaned() {
+    for propagation in [Propagation::Background, Propagation::Foreground, Propagation::Orphan] {
+        let registry = open().await;
+        let maps = maps(&registry);
+        let owner = map(&registry, "default", "owner", Value::Null).await;
+        let child = map(&registry, "default", "child", owned_by(&owner)).await;
+        map(&registry, "default", "grandchild", owned_by(&child)).await;
+        delete(&registry, &maps, "default", "owner", propagation).await;
+        gone(&registry, &maps, "default", "owner").await;
+        if propagation == Propagation::Orphan {
+            let child = registry.get(&maps, "default", "child", Subresource::None, "").unwrap();
+            let child: Value = serde_json::from_slice(&child).unwrap();
+            assert_eq!(child["metadata"]["ownerReferences"], Value::Null);
+            assert!(registry.get(&maps, "default", "grandchild", Subresource::None, "").is_ok());
+        } else {
+            gone(&registry, &maps, "default", "child").await;
+            gone(&registry, &maps, "default", "grandchild").await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_in_another_namespace_is_none() {
+    let registry = open().await;
+    let owner = map(&registry, "default", "owner", Value::Null).await;
+    map(&registry, "kube-system", "child", owned_by(&owner)).await;
+    gone(&registry, &maps(&registry), "kube-system", "child").await;
+    assert!(registry.get(&maps(&registry), "default", "owner", Subresource::None, "").is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_namespace_is_emptied_first() {
+    let registry = open().await;
+    let namespaces = registry.served("", "v1", "namespaces").unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
+    create(&registry, &namespaces, "", namespace).await;
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "held", "finalizers": ["test.io/hold"]}});
+    create(&registry, &maps(&registry), "a", held).await;
+    map(&registry, "a", "free", Value::Null).await;
+    delete(&registry, &namespaces, "", "a", Propagation::Background).await;
+    gone(&registry, &maps(&registry), "a", "free").await;
+    assert!(registry.get(&namespaces, "", "a", Subresource::None, "").is_ok());
+
+    let late = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}});
+    let refused = registry
+        .create(&mut Context::default(), &maps(&registry), "a", "", Input::new(late))
+        .await
+        .unwrap_err();
+    assert_eq!((refused.code, refused.reason), (403, "Forbidden"));
+
+    let release = PatchBody::Merge(r#"{"metadata":{"finalizers":null}}"#.into());
+    let mut context = Context::default();
+    registry.patch(&mut context, &maps(&registry), "a", "held", Subresource::None, release).await.unwrap();
+    gone(&registry, &namespaces, "", "a").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_go_after_an_hour() {
+    let registry = open().await;
+    let events = registry.served("", "v1", "events").unwrap();
+    let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "reason": "R", "message": "m",
+        "type": "Normal", "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}});
+    create(&registry, &events, "default", event).await;
+    tokio::time::sleep(Duration::from_secs(3590)).await;
+    assert!(registry.get(&events, "default", "e", Subresource::None, "").is_ok());
+    gone(&registry, &events, "default", "e").await;
+}

@@ -1,0 +1,85 @@
+//! The verbs over a memory engine, as serving calls them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use bytes::Bytes;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use registry::{
+    Context, DeleteOptions, Deleted, EventType, Input, ListOptions, Options, PatchBody, Registry, Served,
+    Subresource, WatchOptions,
+};
+use serde_json::{Value, json};
+use store::{Memory, Store};
+
+async fn open() -> Registry {
+    let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+    Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap()
+}
+
+fn context() -> Context {
+    Context { field_manager: "test".into(), ..Context::default() }
+}
+
+async fn widgets(registry: &Registry) -> Served {
+    let crds = registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions").unwrap();
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.golden.test"},
+        "spec": {"group": "golden.test", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                    "spec": {"type": "object", "properties": {
+                        "size": {"type": "integer", "minimum": 0}, "replicas": {"type": "integer", "default": 1}}},
+                    "status": {"type": "object", "properties": {"phase": {"type": "string"}}}}}}}]},
+    });
+    registry.create(&mut context(), &crds, "", "", Input::new(crd)).await.unwrap();
+    registry.served("golden.test", "v1", "widgets").expect("served before the answer")
+}
+
+fn parse(text: &Bytes) -> Value {
+    serde_json::from_slice(text).unwrap()
+}
+
+#[tokio::test]
+async fn a_custom_object_lives() {
+    let registry = open().await;
+    let served = widgets(&registry).await;
+    let mut watch =
+        registry.watch(&mut context(), &served, "default", &WatchOptions::default()).await.unwrap();
+    let widget = json!({"apiVersion": "golden.test/v1", "kind": "Widget", "metadata": {"name": "a"},
+        "spec": {"size": 1}, "status": {"phase": "no"}});
+    let mut context = context();
+    let created = registry.create(&mut context, &served, "default", "", Input::new(widget)).await.unwrap();
+    let created = parse(&created.object);
+    assert_eq!(created["spec"], json!({"size": 1, "replicas": 1}));
+    assert_eq!(created["metadata"]["generation"], 1);
+    assert_eq!(created["status"], Value::Null);
+
+    let patch = PatchBody::Merge(Bytes::from_static(br#"{"spec":{"size":2}}"#));
+    let patched =
+        registry.patch(&mut context, &served, "default", "a", Subresource::None, patch).await.unwrap();
+    let patched = parse(&patched.object);
+    assert_eq!(patched["metadata"]["generation"], 2);
+
+    let patch = PatchBody::Merge(Bytes::from_static(br#"{"status":{"phase":"Up"},"spec":{"size":9}}"#));
+    let patched =
+        registry.patch(&mut context, &served, "default", "a", Subresource::Status, patch).await.unwrap();
+    let patched = parse(&patched.object);
+    assert_eq!((&patched["spec"]["size"], &patched["status"]["phase"]), (&json!(2), &json!("Up")));
+    assert_eq!(patched["metadata"]["generation"], 2);
+
+    let got = registry.get(&served, "default", "a", Subresource::None, "").unwrap();
+    assert_eq!(parse(&got), patched);
+    let list = registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
+    assert_eq!(list.items.len(), 1);
+
+    let deleted =
+        registry.delete(&mut context, &served, "default", "a", &DeleteOptions::default()).await.unwrap();
+    assert!(matches!(deleted, Deleted::Status(status) if status["status"] == "Success"));
+    for wanted in [EventType::Added, EventType::Modified, EventType::Modified, EventType::Deleted] {
+        assert_eq!(watch.next().await.unwrap().kind, wanted);
+    }
+}

@@ -1,0 +1,123 @@
+//! The body of an answer.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use http_body::{Frame, SizeHint};
+
+/// What an answer carries: nothing, bytes in one or many pieces, or a stream that ends when it will.
+pub struct Body(Inner);
+
+enum Inner {
+    Pieces { pieces: VecDeque<Bytes>, left: u64 },
+    Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+}
+
+/// Pieces are sent together up to this size.
+const FRAME_BYTES: usize = 16 * 1024;
+
+impl Body {
+    /// No bytes.
+    pub fn empty() -> Self {
+        Self::pieces([])
+    }
+
+    /// Bytes that lie in several places and are sent one after the other without being copied together.
+    pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
+        let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        let left = pieces.iter().map(|piece| piece.len() as u64).sum();
+        Self(Inner::Pieces { pieces, left })
+    }
+
+    /// Bytes as they come.
+    pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self(Inner::Stream(Box::pin(stream)))
+    }
+}
+
+/// The next bytes to send: small pieces together, since each frame costs as much as copying a few kilobytes.
+fn next_frame(pieces: &mut VecDeque<Bytes>) -> Option<Bytes> {
+    let first = pieces.pop_front()?;
+    if first.len() >= FRAME_BYTES || pieces.is_empty() {
+        return Some(first);
+    }
+    let mut frame = BytesMut::with_capacity(FRAME_BYTES);
+    frame.extend_from_slice(&first);
+    while pieces.front().is_some_and(|piece| frame.len() + piece.len() <= FRAME_BYTES)
+        && let Some(piece) = pieces.pop_front()
+    {
+        frame.extend_from_slice(&piece);
+    }
+    Some(frame.freeze())
+}
+
+impl<T: Into<Bytes>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        Self::pieces([bytes.into()])
+    }
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Inner::Pieces { left, .. } => write!(f, "Body({left} bytes)"),
+            Inner::Stream(_) => f.write_str("Body(stream)"),
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.0 {
+            Inner::Pieces { pieces, left } => Poll::Ready(next_frame(pieces).map(|bytes| {
+                *left -= bytes.len() as u64;
+                Ok(Frame::data(bytes))
+            })),
+            Inner::Stream(stream) => {
+                stream.as_mut().poll_next(context).map(|next| next.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Inner::Pieces { left: 0, .. })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Pieces { left, .. } => SizeHint::with_exact(*left),
+            Inner::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn small_pieces_are_sent_together() {
+        let sizes = [1, 100, FRAME_BYTES - 101, 1, FRAME_BYTES, 1, FRAME_BYTES + 1];
+        let mut body = Body::pieces(sizes.map(|size| Bytes::from(vec![b'x'; size])));
+        let total: usize = sizes.iter().sum();
+        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(total as u64));
+        let mut frames = Vec::new();
+        while let Some(frame) = body.frame().await {
+            frames.push(frame.unwrap().into_data().unwrap().len());
+        }
+        assert_eq!(frames, [FRAME_BYTES, 1, FRAME_BYTES, 1, FRAME_BYTES + 1]);
+        assert!(http_body::Body::is_end_stream(&body));
+    }
+}

@@ -1,0 +1,173 @@
+//! Discovery: what is served, plain and aggregated. Made once for each change of the definitions.
+
+mod aggregated;
+mod groups;
+mod resources;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderValue};
+use machinery::status::Status;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::answer::Answer;
+use crate::negotiate::{ACCEPTED, Encoding, JSON, Media, asks_nothing, clauses, negotiate};
+use crate::server::Shared;
+
+/// The content type of aggregated discovery.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// All documents of one generation of definitions.
+#[derive(Default)]
+pub(crate) struct Documents {
+    generation: u64,
+    /// By path: `/api`, `/apis`, `/api/v1`, `/apis/{group}`, `/apis/{group}/{version}`.
+    plain: BTreeMap<String, Bytes>,
+    /// `/api` and `/apis`, with their entity tags.
+    aggregated: BTreeMap<&'static str, (Bytes, HeaderValue)>,
+}
+
+impl Documents {
+    fn build(shared: &Shared, definitions: &registry::Definitions) -> Self {
+        let connects: Vec<_> = shared.options.connects.iter().map(|(resource, _)| resource).collect();
+        let groups = groups::groups(definitions);
+        let mut plain = BTreeMap::new();
+        let mut put = |path: String, value: &Value| plain.insert(path, Bytes::from(value.to_string()));
+        put("/api".into(), &groups::versions());
+        put("/apis".into(), &groups::list(&groups));
+        for group in &groups {
+            let root =
+                if group.name.is_empty() { "/api".to_owned() } else { format!("/apis/{}", group.name) };
+            if !group.name.is_empty() {
+                let mut document = group.to_value();
+                document["kind"] = "APIGroup".into();
+                document["apiVersion"] = "v1".into();
+                put(root.clone(), &document);
+            }
+            for version in &group.versions {
+                let list = resources::list(definitions, &group.name, version, &connects);
+                put(format!("{root}/{version}"), &list);
+            }
+        }
+        let aggregate = |core: bool| {
+            let groups = groups.iter().filter(|group| group.name.is_empty() == core);
+            let list = aggregated::list(definitions, groups, &connects).to_string();
+            let tag = entity_tag(list.as_bytes());
+            (Bytes::from(list), tag)
+        };
+        let aggregated = BTreeMap::from([("/api", aggregate(true)), ("/apis", aggregate(false))]);
+        Self { generation: definitions.generation, plain, aggregated }
+    }
+}
+
+/// A strong entity tag of these bytes.
+pub(crate) fn entity_tag(bytes: &[u8]) -> HeaderValue {
+    let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect();
+    HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// Whether the client has these bytes already.
+pub(crate) fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
+    let tag = tag.to_str().unwrap_or_default();
+    let values = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).any(|one| one == "*" || one == tag)
+}
+
+impl Shared {
+    /// The document at a discovery path; `None` when it is none.
+    pub(crate) fn discovery(&self, path: &str, request: &HeaderMap) -> Option<Result<Answer, Status>> {
+        let path = path.trim_end_matches('/');
+        let documents = self.documents();
+        let plain = documents.plain.get(path)?.clone();
+        let Some((bytes, tag)) = documents.aggregated.get(path) else {
+            let media = negotiate(request, false);
+            return Some(media.map(|media| Answer::json(200, vec![plain], media)));
+        };
+        Some(
+            match aggregated_media(request) {
+                Ok(Some(media)) => Ok(Answer::json(200, vec![plain], media)),
+                Ok(None) => Ok(tagged(bytes, tag, AGGREGATED, request)),
+                Err(status) => Err(status),
+            }
+            .map(vary),
+        )
+    }
+
+    /// Every path of discovery.
+    pub(crate) fn discovery_paths(&self) -> Vec<String> {
+        self.documents().plain.keys().cloned().collect()
+    }
+
+    fn documents(&self) -> Arc<Documents> {
+        let definitions = self.registry.definitions();
+        let mut documents = self.documents.lock();
+        if documents.plain.is_empty() || documents.generation != definitions.generation {
+            *documents = Arc::new(Documents::build(self, &definitions));
+        }
+        documents.clone()
+    }
+}
+
+fn vary(mut answer: Answer) -> Answer {
+    answer.headers.insert(VARY, HeaderValue::from_static("Accept"));
+    answer
+}
+
+/// Bytes with an entity tag: 304 for a client that has them.
+pub(crate) fn tagged(
+    bytes: &Bytes,
+    tag: &HeaderValue,
+    content_type: &'static str,
+    request: &HeaderMap,
+) -> Answer {
+    let mut answer = if is_known(request, tag) {
+        Answer::empty(304)
+    } else {
+        Answer::new(200, content_type, bytes.clone())
+    };
+    answer.headers.insert(ETAG, tag.clone());
+    answer
+}
+
+/// `None` for the aggregated form, else the plain one's.
+fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
+    if asks_nothing(request) {
+        return Ok(Some(JSON));
+    }
+    for clause in clauses(request) {
+        let is_json = clause.media_type == "*"
+            || (clause.media_type == "application" && ["json", "*"].contains(&clause.subtype));
+        let asked = (clause.parameter("g"), clause.parameter("v"), clause.parameter("as"));
+        match asked {
+            ("", "", "") if is_json => return Ok(Some(JSON)),
+            ("", "", "") if clause.subtype == "yaml" => {
+                return Ok(Some(Media { encoding: Encoding::Yaml, ..JSON }));
+            }
+            ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList") if is_json => return Ok(None),
+            _ => {}
+        }
+    }
+    Err(Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}")))
+}
+
+/// `storageVersionHash`: tells clients whether two versions are stored alike.
+fn storage_hash(group: &str, version: &str, kind: &str) -> String {
+    use base64::Engine as _;
+    // What a real server stores these kinds as.
+    let (group, version) = match (group, kind) {
+        ("events.k8s.io", "Event") => ("", "v1"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => (group, "v1beta1"),
+        _ => (group, version),
+    };
+    let hash = Sha256::digest(format!("{group}/{version}/{kind}"));
+    base64::engine::general_purpose::STANDARD.encode(hash.get(..8).unwrap_or_default())
+}
+
+/// The verbs of subresources that read and write a part of an object.
+fn part_verbs() -> Value {
+    json!(["get", "patch", "update"])
+}

@@ -1,0 +1,127 @@
+//! `APIResourceList`: the resources of one version of a group.
+
+use http::Method;
+use registry::Definitions;
+use registry::definition::{Definition, Version};
+use serde_json::{Value, json};
+
+use super::{part_verbs, storage_hash};
+use crate::connect::ConnectResource;
+
+/// The list for one group and version.
+pub(crate) fn list(
+    definitions: &Definitions,
+    group: &str,
+    version: &str,
+    connects: &[&ConnectResource],
+) -> Value {
+    let mut resources = Vec::new();
+    for (definition, served) in served(definitions, group, version) {
+        resources.push(resource(definition));
+        let mut parts: Vec<Value> = Vec::new();
+        if served.scale.is_some() {
+            parts.push(json!({
+                "name": format!("{}/scale", definition.plural), "singularName": "",
+                "namespaced": definition.namespaced, "group": "autoscaling", "version": "v1",
+                "kind": "Scale", "verbs": part_verbs(),
+            }));
+        }
+        if served.status {
+            parts.push(part(definition, "status", part_verbs()));
+        }
+        if is_namespaces(definition) {
+            parts.push(part(definition, "finalize", json!(["update"])));
+        }
+        parts.extend(connected(definition, version, connects).map(|one| connect(definition, one)));
+        parts.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+        resources.extend(parts);
+    }
+    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources})
+}
+
+/// The definitions that serve this version.
+pub(super) fn served<'a>(
+    definitions: &'a Definitions,
+    group: &'a str,
+    version: &'a str,
+) -> impl Iterator<Item = (&'a Definition, &'a Version)> {
+    definitions.iter().filter(move |definition| definition.group == group).filter_map(move |definition| {
+        let version = definition.version(version).filter(|version| version.served)?;
+        Some((&**definition, &**version))
+    })
+}
+
+/// The subresources written in Rust.
+pub(super) fn connected<'a>(
+    definition: &'a Definition,
+    version: &'a str,
+    connects: &'a [&'a ConnectResource],
+) -> impl Iterator<Item = &'a ConnectResource> {
+    connects.iter().copied().filter(move |one| {
+        one.group == definition.group && one.version == version && one.resource == definition.plural
+    })
+}
+
+pub(super) fn is_namespaces(definition: &Definition) -> bool {
+    definition.group.is_empty() && definition.plural == "namespaces"
+}
+
+fn resource(definition: &Definition) -> Value {
+    let mut value = json!({
+        "name": definition.plural, "singularName": definition.singular, "namespaced": definition.namespaced,
+        "kind": definition.kind, "verbs": verbs(definition),
+        "storageVersionHash": storage_hash(&definition.group, &definition.storage_version, &definition.kind),
+    });
+    if !definition.short_names.is_empty() {
+        value["shortNames"] = definition.short_names.clone().into();
+    }
+    if !definition.categories.is_empty() {
+        value["categories"] = definition.categories.clone().into();
+    }
+    value
+}
+
+/// Those of built-in kinds are sorted, those of custom ones stand in the order that their server has always used.
+pub(super) fn verbs(definition: &Definition) -> Vec<&'static str> {
+    let mut verbs = definition.verbs.clone();
+    if definition.built_in {
+        verbs.sort_unstable();
+    }
+    verbs
+}
+
+fn part(definition: &Definition, name: &str, verbs: Value) -> Value {
+    json!({
+        "name": format!("{}/{name}", definition.plural), "singularName": "",
+        "namespaced": definition.namespaced, "kind": definition.kind, "verbs": verbs,
+    })
+}
+
+fn connect(definition: &Definition, one: &ConnectResource) -> Value {
+    let mut value = part(definition, one.subresource, connect_verbs(one).into());
+    value["kind"] = one.kind.into();
+    if let Some((group, version)) = one.kind_group_version {
+        value["group"] = group.into();
+        value["version"] = version.into();
+    }
+    value
+}
+
+/// The verbs behind the methods, sorted.
+pub(super) fn connect_verbs(one: &ConnectResource) -> Vec<&'static str> {
+    let mut verbs: Vec<&'static str> = one
+        .methods
+        .iter()
+        .map(|method| match *method {
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE => "delete",
+            _ => "get",
+        })
+        .collect();
+    verbs.sort_unstable();
+    verbs.dedup();
+    verbs
+}

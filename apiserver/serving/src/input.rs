@@ -1,0 +1,276 @@
+//! Bodies of requests: read under their limit, and decoded.
+
+use std::future::poll_fn;
+use std::pin::pin;
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use machinery::decode;
+use machinery::status::Status;
+use registry::{Input, Served};
+use serde_json::Value;
+
+use crate::limits;
+use crate::negotiate::ACCEPTED;
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// 413 above [`limits::BODY_BYTES`], 504 when it takes longer than [`limits::BODY`], 400 when the connection breaks.
+pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>
+where
+    B: http_body::Body,
+    B::Data: Into<Bytes>,
+{
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    match tokio::time::timeout(limits::BODY, collect(body)).await {
+        Ok(read) => read,
+        Err(_) => Err(Status::timeout("the request's body did not arrive in time")),
+    }
+}
+
+async fn collect<B>(body: B) -> Result<Bytes, Status>
+where
+    B: http_body::Body,
+    B::Data: Into<Bytes>,
+{
+    let mut body = pin!(body);
+    let mut first = Bytes::new();
+    let mut more = BytesMut::new();
+    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        let frame = frame.map_err(|_| Status::bad_request("unable to read the request's body"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let data: Bytes = data.into();
+        let so_far = if more.is_empty() { first.len() } else { more.len() };
+        if so_far + data.len() > limits::BODY_BYTES {
+            let limit = limits::BODY_BYTES;
+            return Err(Status::too_large(format!("Request entity too large: limit is {limit}")));
+        }
+        // Most bodies are one frame, which needs no copy.
+        if so_far == 0 {
+            first = data;
+            continue;
+        }
+        if more.is_empty() {
+            more.extend_from_slice(&first);
+        }
+        more.extend_from_slice(&data);
+    }
+    Ok(if more.is_empty() { first } else { more.freeze() })
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Json,
+    Yaml,
+    Protobuf,
+}
+
+/// The media type without its parameters; empty when there is none.
+pub(crate) fn content_type(headers: &HeaderMap) -> &str {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+/// The format that the content type names; JSON when there is none.
+///
+/// # Errors
+/// 415 for any other.
+pub(crate) fn format(headers: &HeaderMap) -> Result<Format, Status> {
+    match content_type(headers) {
+        "" | "application/json" => Ok(Format::Json),
+        "application/yaml" => Ok(Format::Yaml),
+        "application/vnd.kubernetes.protobuf" => Ok(Format::Protobuf),
+        _ => Err(Status::unsupported_media_type(ACCEPTED)),
+    }
+}
+
+/// What an object's body should be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected<'a> {
+    /// `apps/v1`, `v1`
+    pub(crate) api_version: &'a str,
+    pub(crate) kind: &'a str,
+    /// Built-in kinds may leave out kind and version, and their errors are worded differently.
+    pub(crate) built_in: bool,
+}
+
+/// Decodes the body of a create or an update and checks kind and version.
+///
+/// # Errors
+/// 400 with the words of a real server.
+pub(crate) fn object(
+    body: &[u8],
+    format: Format,
+    expected: Expected<'_>,
+    is_kind: impl Fn(&str, &str) -> bool,
+) -> Result<Input, Status> {
+    let mut input = document(body, format, expected).map_err(|why| unrecognized(&why, expected, body))?;
+    let Value::Object(fields) = &mut input.object else {
+        let found = go_type(&input.object);
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}"
+        );
+        return Err(unrecognized(&why, expected, body));
+    };
+    for field in ["apiVersion", "kind"] {
+        let Some(value) = fields.get(field).filter(|value| !value.is_string() && !value.is_null()) else {
+            continue;
+        };
+        let found = go_type(value);
+        let name = if field == "kind" { "kind" } else { "apiVersion" };
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        );
+        return Err(unrecognized(&why, expected, body));
+    }
+    if expected.built_in {
+        for (field, default) in [("apiVersion", expected.api_version), ("kind", expected.kind)] {
+            let value = fields.entry(field).or_insert(Value::Null);
+            if value.as_str().unwrap_or_default().is_empty() {
+                *value = default.into();
+            }
+        }
+    }
+    let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    check_kind(&text("apiVersion"), &text("kind"), expected, body, &input.object, is_kind)?;
+    Ok(input)
+}
+
+const GO_TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+fn document(body: &[u8], format: Format, expected: Expected<'_>) -> Result<Input, String> {
+    let decoded = match format {
+        Format::Json => {
+            decode::json(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))?
+        }
+        Format::Yaml => decode::yaml(body)?,
+        Format::Protobuf => {
+            let default = Some((expected.api_version, expected.kind));
+            return machinery::protobuf::decode(body, default).map(Input::new);
+        }
+    };
+    // What is wrong with YAML is one error, of several lines.
+    let strict_errors = match decoded.format {
+        decode::Format::Json => decoded.problems,
+        decode::Format::Yaml => decoded.strict_error().into_iter().collect(),
+    };
+    Ok(Input { object: decoded.value, strict_errors })
+}
+
+fn check_kind(
+    api_version: &str,
+    kind: &str,
+    expected: Expected<'_>,
+    body: &[u8],
+    object: &Value,
+    is_kind: impl Fn(&str, &str) -> bool,
+) -> Result<(), Status> {
+    if !expected.built_in {
+        if kind.is_empty() {
+            let why = format!("Object 'Kind' is missing in '{}'", one_line(body, object));
+            return Err(unrecognized(&why, expected, body));
+        }
+        if api_version != expected.api_version {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({})",
+                expected.api_version
+            )));
+        }
+        return Ok(());
+    }
+    if (api_version, kind) == (expected.api_version, expected.kind) {
+        return Ok(());
+    }
+    let (group, version) = machinery::meta::group_version(api_version);
+    let why = if is_kind(api_version, kind) {
+        let (expected_group, _) = machinery::meta::group_version(expected.api_version);
+        let package = match expected_group.split('.').next().unwrap_or_default() {
+            "" => "core",
+            "rbac" => "rbac",
+            package => package,
+        };
+        let _ = group;
+        format!("converting ({version}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
+    } else {
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        format!("no kind {kind:?} is registered for version {api_version:?} {scheme}")
+    };
+    Err(Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {}: {why}",
+        expected.kind
+    )))
+}
+
+/// The text as it was sent, without the line end that encoders add.
+fn one_line(body: &[u8], object: &Value) -> String {
+    match std::str::from_utf8(body) {
+        Ok(text) if text.trim_start().starts_with('{') => text.trim_end().to_owned(),
+        _ => object.to_string(),
+    }
+}
+
+fn unrecognized(why: &str, expected: Expected<'_>, body: &[u8]) -> Status {
+    let (kind, summary) = (expected.kind, summary(body));
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
+    ))
+}
+
+/// The beginning of a body, as errors show it: hexadecimal when it is no JSON object.
+fn summary(body: &[u8]) -> String {
+    let body = body.strip_suffix(b"\n").unwrap_or(body);
+    let (shown, more) = match body.get(..limits::BODY_SUMMARY_BYTES) {
+        Some(shown) if body.len() > limits::BODY_SUMMARY_BYTES => (shown, " ..."),
+        _ => (body, ""),
+    };
+    match shown.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}
+
+/// What Go's decoder calls a value.
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Decodes the `DeleteOptions` in the body of a deletion; `None` for an empty body.
+///
+/// # Errors
+/// 400 and 415.
+pub(crate) fn delete_options(
+    body: &[u8],
+    headers: &HeaderMap,
+    served: &Served,
+) -> Result<Option<Value>, Status> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let version = if served.definition.built_in { "v1" } else { "meta.k8s.io/v1" };
+    let expected = Expected { api_version: version, kind: "DeleteOptions", built_in: true };
+    let input = document(body, format(headers)?, expected).map_err(Status::bad_request)?;
+    if !input.object.is_object() {
+        let found = go_type(&input.object);
+        return Err(Status::bad_request(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}"
+        )));
+    }
+    Ok(Some(input.object))
+}

@@ -1,0 +1,128 @@
+//! `/metrics`.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry as Collector;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    verb: &'static str,
+    group: String,
+    resource: String,
+    subresource: String,
+    code: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VerbLabels {
+    verb: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResourceLabels {
+    group: String,
+    resource: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
+/// The figures of one server.
+pub(crate) struct Metrics {
+    collector: Collector,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<VerbLabels, Histogram, fn() -> Histogram>,
+    watches: Family<ResourceLabels, Gauge>,
+    events: Family<ResourceLabels, Counter>,
+    limits: Family<LimitLabels, Counter>,
+}
+
+/// Seconds; most requests take well under a millisecond.
+const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            collector: Collector::default(),
+            requests: Family::default(),
+            durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            watches: Family::default(),
+            events: Family::default(),
+            limits: Family::default(),
+        };
+        let collector = &mut metrics.collector;
+        collector.register("apiserver_request", "Requests answered", metrics.requests.clone());
+        let help = "Seconds until the answer's headers were ready";
+        collector.register("apiserver_request_duration_seconds", help, metrics.durations.clone());
+        collector.register("apiserver_longrunning_requests", "Watches now", metrics.watches.clone());
+        collector.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
+        let help = "Times that a limit was reached";
+        collector.register("firstlight_limit_reached", help, metrics.limits.clone());
+        metrics
+    }
+}
+
+impl Metrics {
+    /// One request was answered.
+    pub(crate) fn request(
+        &self,
+        verb: &'static str,
+        (group, resource, subresource): (&str, &str, &str),
+        code: u16,
+        took: Duration,
+    ) {
+        let (group, resource) = (group.to_owned(), resource.to_owned());
+        let labels = RequestLabels { verb, group, resource, subresource: subresource.to_owned(), code };
+        self.requests.get_or_create(&labels).inc();
+        self.durations.get_or_create(&VerbLabels { verb }).observe(took.as_secs_f64());
+    }
+
+    /// A watch begins; it ends when the value is dropped.
+    pub(crate) fn watch(&self, group: &str, resource: &str) -> WatchCount {
+        let labels = ResourceLabels { group: group.to_owned(), resource: resource.to_owned() };
+        let gauge = self.watches.get_or_create(&labels).clone();
+        gauge.inc();
+        WatchCount { gauge, events: self.events.get_or_create(&labels).clone() }
+    }
+
+    /// A limit (a constant of [`crate::limits`], in lower case) was reached.
+    pub(crate) fn limit(&self, limit: &'static str) {
+        self.limits.get_or_create(&LimitLabels { limit }).inc();
+    }
+
+    /// All figures in the text format.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        if let Err(error) = encode(&mut text, &self.collector) {
+            tracing::error!(%error, "cannot write metrics");
+        }
+        text
+    }
+}
+
+/// Counts a watch while it lives.
+pub(crate) struct WatchCount {
+    gauge: Gauge,
+    events: Counter,
+}
+
+impl WatchCount {
+    /// One more event was sent.
+    pub(crate) fn event(&self) {
+        self.events.inc();
+    }
+}
+
+impl Drop for WatchCount {
+    fn drop(&mut self) {
+        self.gauge.dec();
+    }
+}

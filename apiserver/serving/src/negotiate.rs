@@ -1,0 +1,196 @@
+//! The `Accept` header: in which form a client wants its answer.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+use machinery::status::Status;
+
+/// How the bytes of an answer are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Yaml,
+    /// Only errors can be written so.
+    Protobuf,
+}
+
+impl Encoding {
+    /// The content type.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
+/// Another kind that an object is shown as, with the version of `meta.k8s.io` it is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Convert {
+    Table(&'static str),
+    PartialObjectMetadata(&'static str),
+    PartialObjectMetadataList(&'static str),
+}
+
+/// What was agreed upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Media {
+    pub(crate) encoding: Encoding,
+    pub(crate) convert: Option<Convert>,
+    pub(crate) pretty: bool,
+}
+
+/// JSON as it is.
+pub(crate) const JSON: Media = Media { encoding: Encoding::Json, convert: None, pretty: false };
+
+/// What every error about formats names.
+pub(crate) const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// One entry of an `Accept` header.
+pub(crate) struct Clause<'a> {
+    pub(crate) media_type: &'a str,
+    pub(crate) subtype: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+impl Clause<'_> {
+    /// The value of a parameter, empty when it is absent.
+    pub(crate) fn parameter(&self, name: &str) -> &str {
+        self.parameters.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
+    }
+
+    fn matches(&self, encoding: Encoding) -> bool {
+        let subtype = encoding.media_type().trim_start_matches("application/");
+        match (self.media_type, self.subtype) {
+            ("*", "*") | ("application", "*") => true,
+            (media_type, one) => media_type == "application" && one == subtype,
+        }
+    }
+}
+
+/// The entries of the `Accept` headers, best first.
+pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
+    let mut clauses: Vec<Clause<'_>> = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(clause)
+        .collect();
+    let wildcards =
+        |clause: &Clause<'_>| usize::from(clause.media_type == "*") + usize::from(clause.subtype == "*");
+    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(wildcards(a).cmp(&wildcards(b))));
+    clauses
+}
+
+fn clause(text: &str) -> Option<Clause<'_>> {
+    let mut parts = text.split(';').map(str::trim);
+    let (media_type, subtype) = parts.next()?.split_once('/')?;
+    let mut quality = 1.0;
+    let mut parameters = Vec::new();
+    for parameter in parts {
+        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let (key, value) = (key.trim(), value.trim().trim_matches('"'));
+        if key == "q" {
+            quality = value.parse().unwrap_or(1.0);
+        } else {
+            parameters.push((key, value));
+        }
+    }
+    Some(Clause { media_type, subtype, parameters, quality })
+}
+
+/// Whether no form was asked for.
+pub(crate) fn asks_nothing(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().all(|value| value.as_bytes().iter().all(u8::is_ascii_whitespace))
+}
+
+/// The form of an object's answer. `streams` says whether this is a watch.
+///
+/// # Errors
+/// 406 when nothing that the client accepts is offered.
+pub(crate) fn negotiate(headers: &HeaderMap, streams: bool) -> Result<Media, Status> {
+    if asks_nothing(headers) {
+        return Ok(JSON);
+    }
+    let clauses = clauses(headers);
+    clauses.iter().find_map(|clause| accept(clause, streams)).ok_or_else(|| {
+        Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
+    })
+}
+
+fn accept(clause: &Clause<'_>, streams: bool) -> Option<Media> {
+    let encoding = [Encoding::Json, Encoding::Yaml].into_iter().find(|one| clause.matches(*one))?;
+    let stream = clause.parameter("stream");
+    let offered = stream.is_empty() || (streams && stream == "watch");
+    if !offered {
+        return None;
+    }
+    let convert = convert(clause)?;
+    Some(Media { encoding, convert, pretty: clause.parameter("pretty") == "1" })
+}
+
+/// `Some(None)` for no conversion, `None` for one that is not offered.
+fn convert(clause: &Clause<'_>) -> Option<Option<Convert>> {
+    let (kind, group, version) = (clause.parameter("as"), clause.parameter("g"), clause.parameter("v"));
+    if kind.is_empty() && group.is_empty() && version.is_empty() {
+        return Some(None);
+    }
+    let version = match (group, version) {
+        ("meta.k8s.io", "v1") => "meta.k8s.io/v1",
+        ("meta.k8s.io", "v1beta1") => "meta.k8s.io/v1beta1",
+        _ => return None,
+    };
+    Some(Some(match kind {
+        "Table" => Convert::Table(version),
+        "PartialObjectMetadata" => Convert::PartialObjectMetadata(version),
+        "PartialObjectMetadataList" => Convert::PartialObjectMetadataList(version),
+        _ => return None,
+    }))
+}
+
+/// The form of an error: what the client accepts, and JSON when that is nothing we have.
+pub(crate) fn negotiate_error(headers: &HeaderMap) -> Encoding {
+    let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
+    clauses(headers)
+        .iter()
+        .find_map(|clause| all.into_iter().find(|encoding| clause.matches(*encoding)))
+        .unwrap_or(Encoding::Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn accept_headers() {
+        let table = |version| Some(Media { convert: Some(Convert::Table(version)), ..JSON });
+        let yaml = Some(Media { encoding: Encoding::Yaml, ..JSON });
+        let cases = [
+            ("", Some(JSON)),
+            ("*/*", Some(JSON)),
+            ("text/html", None),
+            ("application/yaml", yaml),
+            ("application/json;q=0.8, application/yaml;q=0.9", yaml),
+            ("application/vnd.kubernetes.protobuf", None),
+            ("application/vnd.kubernetes.protobuf,application/json", Some(JSON)),
+            ("application/vnd.kubernetes.protobuf, */*", Some(JSON)),
+            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", table("meta.k8s.io/v1")),
+            ("application/json;as=Table;v=v7;g=meta.k8s.io,application/json", Some(JSON)),
+            ("application/json;as=Table;v=v7;g=meta.k8s.io", None),
+            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", table("meta.k8s.io/v1beta1")),
+            ("application/json;stream=watch", None),
+        ];
+        for (accept, expected) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(negotiate(&headers, false).ok(), expected, "{accept}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json;stream=watch"));
+        assert_eq!(negotiate(&headers, true).ok(), Some(JSON));
+    }
+}

@@ -1,0 +1,98 @@
+//! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use http::request::Parts;
+use machinery::status::Status;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::handle::Reply;
+use crate::negotiate::{Media, negotiate};
+use crate::options::VersionInfo;
+use crate::query::Query;
+use crate::server::Shared;
+
+impl Shared {
+    /// Answers a request for a path that is no resource. Nothing here reads a body.
+    pub(crate) async fn other_path<B>(self: &Arc<Self>, parts: &Parts, _body: B) -> Reply
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let path = parts.uri.path();
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        let known = self.only_get(path, parts).or_else(|| self.health(path, &query));
+        let answer = match known {
+            Some(Ok(answer)) => answer,
+            Some(Err(status)) => Answer::error(&status, &parts.headers),
+            // Below `/api` everything is answered with a `Status`.
+            None if path.starts_with("/api/") || self.is_built_in_group(path) => {
+                Answer::error(&Status::no_such_path(), &parts.headers)
+            }
+            None => Answer::page_not_found(),
+        };
+        answer.into()
+    }
+
+    /// Documents that can only be read.
+    fn only_get(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
+        let answer = match path {
+            "/version" | "/version/" => negotiate(&parts.headers, false).map(|media| {
+                // Indented for everybody, as kube-apiserver has it.
+                Answer::value(200, &version(&self.options.version), Media { pretty: true, ..media })
+            }),
+            "/metrics" => {
+                let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+                Ok(Answer::new(200, content_type, self.metrics.text()))
+            }
+            "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
+            // These answer to every method.
+            _ if path.starts_with("/openapi/") => return self.openapi(path, parts).map(Ok),
+            _ => self.discovery(path, &parts.headers)?,
+        };
+        if parts.method != Method::GET && parts.method != Method::HEAD {
+            let message = "the server does not allow this method on the requested resource";
+            return Some(Err(Status::method_not_allowed(message)));
+        }
+        Some(answer)
+    }
+
+    fn is_built_in_group(&self, path: &str) -> bool {
+        let Some(group) = path.strip_prefix("/apis/").and_then(|rest| rest.split('/').next()) else {
+            return false;
+        };
+        self.registry.definitions().iter().any(|one| one.built_in && one.group == group)
+    }
+
+    /// `/`
+    fn paths(&self) -> Value {
+        let mut paths: Vec<String> = self.discovery_paths();
+        let others = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+        paths.extend(others.map(str::to_owned));
+        json!({ "paths": paths })
+    }
+}
+
+fn version(info: &VersionInfo) -> Value {
+    let mut numbers = info.git_version.trim_start_matches('v').split('.');
+    let major = numbers.next().unwrap_or_default();
+    let minor = numbers.next().unwrap_or_default();
+    json!({
+        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
+        "minCompatibilityMajor": major, "minCompatibilityMinor": minor,
+        "gitVersion": info.git_version, "gitCommit": info.git_commit, "gitTreeState": "clean",
+        "buildDate": info.build_date, "goVersion": "", "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, platform()),
+    })
+}
+
+fn platform() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

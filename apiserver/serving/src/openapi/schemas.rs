@@ -1,0 +1,125 @@
+//! Component schemas: the objects, their lists, and what they share.
+
+use registry::definition::{Definition, Version};
+use serde_json::{Map, Value, json};
+
+/// What all documents share (`ObjectMeta` and its friends), as OpenAPI v3.
+const META: &str = include_str!("meta.json");
+
+pub(super) const PREFIX: &str = "#/components/schemas/";
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+
+const API_VERSION: &str =
+    "The version of the API that this object is written in, as group/version. Unknown versions are refused.";
+const KIND: &str = "The kind of object, in CamelCase. It can't be changed.";
+
+/// The shared schemas by name.
+pub(super) fn meta() -> Map<String, Value> {
+    serde_json::from_str(META).unwrap_or_default()
+}
+
+/// The name of a kind's schema: the group's labels backwards, for built-in kinds that of their Go package.
+pub(super) fn name(definition: &Definition, version: &str, kind: &str) -> String {
+    let group = definition.group.as_str();
+    if !definition.built_in {
+        let labels: Vec<&str> = group.split('.').rev().collect();
+        return format!("{}.{version}.{kind}", labels.join("."));
+    }
+    match group {
+        "" => format!("io.k8s.api.core.{version}.{kind}"),
+        "apiextensions.k8s.io" => {
+            format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
+        }
+        _ => {
+            let package = group.split('.').next().unwrap_or_default();
+            format!("io.k8s.api.{package}.{version}.{kind}")
+        }
+    }
+}
+
+fn kinds(definition: &Definition, version: &Version, kind: &str) -> Value {
+    json!([{"group": definition.group, "kind": kind, "version": version.name}])
+}
+
+fn text(description: &str) -> Value {
+    json!({"description": description, "type": "string"})
+}
+
+fn reference(name: &str, description: &str) -> Value {
+    json!({"allOf": [{"$ref": format!("{PREFIX}{name}")}], "description": description})
+}
+
+/// The schema of an object.
+pub(super) fn object(definition: &Definition, version: &Version) -> Value {
+    let mut schema = match version.schema.source.as_deref() {
+        Some(Value::Object(source)) => Value::Object(source.clone()),
+        _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+    };
+    publish(&mut schema);
+    let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
+    if let Value::Object(fields) = &mut schema {
+        fields.insert("x-kubernetes-group-version-kind".into(), kinds(definition, version, &definition.kind));
+        fields.insert("type".into(), "object".into());
+        // What a schema without structure says about its fields is not enforced, hence not published.
+        if preserves && !definition.built_in {
+            fields.remove("properties");
+            fields.remove("required");
+        }
+        type_fields(fields, "The object's metadata.");
+    }
+    schema
+}
+
+fn type_fields(fields: &mut Map<String, Value>, metadata: &str) {
+    let properties = fields.entry("properties").or_insert_with(|| json!({}));
+    properties["apiVersion"] = text(API_VERSION);
+    properties["kind"] = text(KIND);
+    properties["metadata"] = reference(OBJECT_META, metadata);
+}
+
+/// The schema of a list.
+pub(super) fn list(definition: &Definition, version: &Version, item: &str) -> Value {
+    json!({
+        "description": format!("{} is a list of {}", definition.list_kind, definition.kind),
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": text(API_VERSION), "kind": text(KIND),
+            "items": {
+                "description": format!("The objects, in the order of their names. See {}.", definition.kind),
+                "type": "array", "items": {"$ref": format!("{PREFIX}{item}")},
+            },
+            "metadata": reference(LIST_META, "The list's metadata."),
+        },
+        "x-kubernetes-group-version-kind": kinds(definition, version, &definition.list_kind),
+    })
+}
+
+/// Adds to a schema of a CustomResourceDefinition what OpenAPI must say and the definition only implies.
+fn publish(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    if fields.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+        fields.remove("type");
+        fields.entry("anyOf").or_insert_with(|| json!([{"type": "integer"}, {"type": "string"}]));
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(publish);
+    }
+    for nested in ["items", "additionalProperties"] {
+        if let Some(schema) = fields.get_mut(nested) {
+            publish(schema);
+        }
+    }
+    if fields.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true)) {
+        type_fields(fields, "The metadata of the embedded object.");
+        let required = fields.entry("required").or_insert_with(|| json!([]));
+        if let Value::Array(required) = required {
+            for field in ["kind", "apiVersion"] {
+                if !required.iter().any(|one| one == field) {
+                    required.push(field.into());
+                }
+            }
+        }
+    }
+}

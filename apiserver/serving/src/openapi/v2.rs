@@ -1,0 +1,59 @@
+//! OpenAPI v2: the definitions only. Clients that need operations read v3.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::schemas::PREFIX;
+use crate::server::Options;
+
+/// The document made of the components of all v3 documents.
+pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: &Options) -> Value {
+    let mut definitions = Map::new();
+    for bytes in documents {
+        let Ok(mut document) = serde_json::from_slice::<Value>(bytes) else { continue };
+        let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
+        for (name, mut schema) in schemas {
+            convert(&mut schema);
+            definitions.insert(name, schema);
+        }
+    }
+    json!({
+        "swagger": "2.0",
+        "info": {"title": options.title, "version": options.version.git_version},
+        "paths": {},
+        "definitions": definitions,
+    })
+}
+
+/// What v2 cannot say is left out, as a real server leaves it out.
+fn convert(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    if let Some(Value::Array(all)) = fields.get("allOf")
+        && let [Value::Object(only)] = all.as_slice()
+        && let Some(Value::String(target)) = only.get("$ref")
+    {
+        let target = target.replace(PREFIX, "#/definitions/");
+        fields.remove("allOf");
+        fields.insert("$ref".into(), target.into());
+    }
+    if let Some(Value::String(target)) = fields.get_mut("$ref") {
+        *target = target.replace(PREFIX, "#/definitions/");
+    }
+    for junctor in ["anyOf", "oneOf", "allOf", "not"] {
+        fields.remove(junctor);
+    }
+    // v2 has no null: a nullable value can be of any type there.
+    if fields.remove("nullable") == Some(Value::Bool(true)) {
+        for field in ["type", "items", "properties", "additionalProperties"] {
+            fields.remove(field);
+        }
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.values_mut().for_each(convert);
+    }
+    for nested in ["items", "additionalProperties"] {
+        if let Some(schema) = fields.get_mut(nested) {
+            convert(schema);
+        }
+    }
+}

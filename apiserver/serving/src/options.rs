@@ -1,0 +1,50 @@
+//! Query parameters, and what a server is told when it is built.
+
+/// What `/version` says.
+#[derive(Debug, Clone)]
+pub struct VersionInfo {
+    /// `v1.36.0+firstlight`: the Kubernetes version whose API this is.
+    pub git_version: String,
+    /// The commit that it was built from.
+    pub git_commit: String,
+    /// When it was built, RFC 3339.
+    pub build_date: String,
+}
+
+impl Default for VersionInfo {
+    fn default() -> Self {
+        Self {
+            git_version: "v1.36.0+firstlight".into(),
+            git_commit: String::new(),
+            build_date: "1970-01-01T00:00:00Z".into(),
+        }
+    }
+}
+
+/// The first value of a parameter in a query, decoded.
+pub fn query_value(query: &str, name: &str) -> Option<String> {
+    query.split('&').find_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(key) == name).then(|| decode(value))
+    })
+}
+
+/// Percent escapes and `+`; what is no valid escape stays as it is.
+pub fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match (bytes[at], escape.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
+            (_, Some(byte)) => {
+                plain.push(byte);
+                at += 2;
+            }
+            (b'+', _) => plain.push(b' '),
+            (byte, _) => plain.push(byte),
+        }
+        at += 1;
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}

@@ -1,0 +1,265 @@
+//! Query parameters of the verbs, read as `ParameterCodec` reads them.
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use registry::{DeleteOptions, FieldValidation, ListOptions, Preconditions, Propagation, WatchOptions};
+use serde_json::{Value, json};
+
+use crate::limits;
+use crate::options::decode;
+
+/// A decoded query.
+#[derive(Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(query: &str) -> Self {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(key), decode(value))
+        });
+        Self(pairs.collect())
+    }
+
+    /// The first value; `None` when the parameter is absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value, empty when it is absent.
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// Everything but `false` and `0` is true, also the empty text.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).map(|value| !(value.eq_ignore_ascii_case("false") || value == "0"))
+    }
+
+    /// A number; an empty text is 0.
+    ///
+    /// # Errors
+    /// 400 for what is no number.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        if text.is_empty() {
+            return Ok(Some(0));
+        }
+        match text.parse::<i64>() {
+            Ok(number) => Ok(Some(number)),
+            Err(error) => {
+                use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+                let why = match error.kind() {
+                    PosOverflow | NegOverflow => "value out of range",
+                    _ => "invalid syntax",
+                };
+                Err(Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}")))
+            }
+        }
+    }
+
+    fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// Parameters of a list.
+    ///
+    /// # Errors
+    /// 400 for malformed numbers.
+    pub(crate) fn list_options(&self) -> Result<ListOptions, Status> {
+        self.number("timeoutSeconds")?;
+        Ok(ListOptions {
+            label_selector: self.text("labelSelector"),
+            field_selector: self.text("fieldSelector"),
+            limit: self.number("limit")?.unwrap_or(0),
+            continue_token: self.text("continue"),
+            resource_version: self.text("resourceVersion"),
+            resource_version_match: self.text("resourceVersionMatch"),
+        })
+    }
+
+    /// Parameters of a watch, of one object when `name` is not empty.
+    pub(crate) fn watch_options(&self, name: &str) -> WatchOptions {
+        WatchOptions {
+            label_selector: self.text("labelSelector"),
+            field_selector: self.text("fieldSelector"),
+            resource_version: self.text("resourceVersion"),
+            resource_version_match: self.text("resourceVersionMatch"),
+            bookmarks: self.flag("allowWatchBookmarks").unwrap_or(false),
+            send_initial_events: self.flag("sendInitialEvents"),
+            name: name.to_owned(),
+        }
+    }
+
+    /// `dryRun`, `fieldManager` and `fieldValidation` of a write; `kind` names the options, as `PatchOptions`.
+    ///
+    /// # Errors
+    /// 422 for values that are not allowed.
+    pub(crate) fn write_options(&self, kind: &str, apply: bool) -> Result<WriteOptions, Status> {
+        let mut errors = Vec::new();
+        let manager = self.get("fieldManager").unwrap_or_default();
+        if apply && manager.is_empty() {
+            let why = "is required for apply patch";
+            errors.push(FieldError::bare(FieldErrorKind::Required, "fieldManager", why));
+        }
+        let force = self.flag("force");
+        if kind == "PatchOptions" && !apply && force.is_some() {
+            let why = "may not be specified for non-apply patch";
+            errors.push(FieldError::bare(FieldErrorKind::Forbidden, "force", why));
+        }
+        field_manager_errors(manager, &mut errors);
+        let dry_run = self.all("dryRun");
+        dry_run_errors(&dry_run, &mut errors);
+        let validation = match self.get("fieldValidation").unwrap_or_default() {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let why = r#"supported values: "", "Ignore", "Strict", "Warn""#;
+                let error =
+                    FieldError::new(FieldErrorKind::NotSupported, "fieldValidation", &other.into(), why);
+                errors.push(error);
+                FieldValidation::Warn
+            }
+        };
+        if !errors.is_empty() {
+            return Err(Status::invalid("meta.k8s.io", kind, "", &errors));
+        }
+        Ok(WriteOptions {
+            field_manager: manager.to_owned(),
+            dry_run: !dry_run.is_empty(),
+            field_validation: validation,
+            force: force.unwrap_or(false),
+        })
+    }
+
+    /// Parameters of a deletion: those of the body when there is one, else those of the query. The second value is
+    /// `dryRun`.
+    ///
+    /// # Errors
+    /// 400 for malformed values, 422 for values that are not allowed.
+    pub(crate) fn delete_options(&self, body: Option<&Value>) -> Result<(DeleteOptions, bool), Status> {
+        let from_query;
+        let body = match body {
+            Some(body) => body,
+            None => {
+                from_query = self.delete_body()?;
+                &from_query
+            }
+        };
+        delete_options(body)
+    }
+
+    fn delete_body(&self) -> Result<Value, Status> {
+        let mut body = json!({});
+        if let Some(seconds) = self.number("gracePeriodSeconds")? {
+            body["gracePeriodSeconds"] = seconds.into();
+        }
+        if let Some(policy) = self.get("propagationPolicy") {
+            body["propagationPolicy"] = policy.into();
+        }
+        if let Some(orphan) = self.flag("orphanDependents") {
+            body["orphanDependents"] = orphan.into();
+        }
+        let dry_run = self.all("dryRun");
+        if !dry_run.is_empty() {
+            body["dryRun"] = dry_run.into();
+        }
+        Ok(body)
+    }
+}
+
+/// What a write's query says.
+#[derive(Debug)]
+pub(crate) struct WriteOptions {
+    pub(crate) field_manager: String,
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+    pub(crate) force: bool,
+}
+
+fn field_manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
+    if manager.len() > limits::FIELD_MANAGER_BYTES {
+        let why = format!("may not be more than {} bytes", limits::FIELD_MANAGER_BYTES);
+        errors.push(FieldError::bare(FieldErrorKind::TooLong, "fieldManager", why));
+    }
+    let invisible = manager.char_indices().find(|(_, c)| c.is_control());
+    if let Some((at, character)) = invisible {
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(character));
+        let mut error = FieldError::new(FieldErrorKind::Invalid, "fieldManager", &Value::Null, why);
+        error.value = Some(go_quote(manager));
+        errors.push(error);
+    }
+}
+
+/// A text in double quotes with the escapes of Go's `%q`.
+fn go_quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{c}' => quoted.push_str("\\f"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            c if u32::from(c) < 0x80 && c.is_control() => {
+                quoted.push_str(&format!("\\x{:02x}", u32::from(c)))
+            }
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn dry_run_errors(values: &[&str], errors: &mut Vec<FieldError>) {
+    if values.iter().any(|value| *value != "All") {
+        let why = r#"supported values: "All""#;
+        errors.push(FieldError::new(FieldErrorKind::NotSupported, "dryRun", &json!(values), why));
+    }
+}
+
+/// Reads a `DeleteOptions` object.
+fn delete_options(body: &Value) -> Result<(DeleteOptions, bool), Status> {
+    let mut errors = Vec::new();
+    let dry_run: Vec<&str> =
+        body["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let policy = body["propagationPolicy"].as_str();
+    let orphan_dependents = body["orphanDependents"].as_bool();
+    if policy.is_some() && orphan_dependents.is_some() {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        let mut error = FieldError::new(FieldErrorKind::Invalid, "propagationPolicy", &json!(policy), why);
+        error.value = policy.map(|policy| format!("{policy:?}"));
+        errors.push(error);
+    }
+    let propagation = match policy {
+        None => None,
+        Some("Foreground") => Some(Propagation::Foreground),
+        Some("Background") => Some(Propagation::Background),
+        Some("Orphan") => Some(Propagation::Orphan),
+        Some(other) => {
+            let why = r#"supported values: "Foreground", "Background", "Orphan", "nil""#;
+            let field = "propagationPolicy";
+            errors.push(FieldError::new(FieldErrorKind::NotSupported, field, &other.into(), why));
+            None
+        }
+    };
+    dry_run_errors(&dry_run, &mut errors);
+    if !errors.is_empty() {
+        return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
+    }
+    let preconditions = &body["preconditions"];
+    let text = |field: &str| preconditions[field].as_str().map(str::to_owned);
+    let options = DeleteOptions {
+        grace_period_seconds: body["gracePeriodSeconds"].as_i64(),
+        preconditions: Preconditions { uid: text("uid"), resource_version: text("resourceVersion") },
+        propagation,
+        orphan_dependents,
+    };
+    Ok((options, !dry_run.is_empty()))
+}

@@ -1,0 +1,101 @@
+//! What a resource does not have: paths of the wrong scope, verbs and subresources that are not served.
+
+use machinery::status::Status;
+use registry::Served;
+
+use crate::answer::Answer;
+use crate::handle::{Asked, Reply};
+use crate::verb::Verb;
+
+/// `None` when the request can be served. Built-in and custom resources refuse differently, as on a real server.
+pub(crate) fn refusal(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
+    if served.definition.built_in { built_in(asked, served) } else { custom(asked, served) }
+}
+
+fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
+    let path = asked.path;
+    let definition = &served.definition;
+    let namespaced = !path.objects_namespace().is_empty();
+    let across = definition.namespaced && !namespaced;
+    let wrong_scope = (!definition.namespaced && namespaced) || (across && !path.name.is_empty());
+    if wrong_scope || !path.rest.is_empty() || !has_subresource(asked, served) {
+        return Some(Err(Status::no_such_path()));
+    }
+    let head = asked.parts.method == http::Method::HEAD;
+    let allowed = match (asked.verb, path.subresource.as_str()) {
+        _ if head => false,
+        (verb, "") if across => matches!(verb, Verb::List | Verb::Watch),
+        (Verb::Create, "") if !path.name.is_empty() => false,
+        // A watch of one object is a list with its name in the path.
+        (Verb::Watch, "") => definition.verbs.contains(&"watch"),
+        (verb, "") if path.name.is_empty() => {
+            matches!(verb, Verb::List | Verb::Create | Verb::DeleteCollection)
+                && definition.verbs.contains(&verb.as_str())
+        }
+        (verb, "") => definition.verbs.contains(&verb.as_str()),
+        (verb, "finalize") => verb == Verb::Update,
+        (verb, _) => matches!(verb, Verb::Get | Verb::Update | Verb::Patch),
+    };
+    if !allowed {
+        let message = "the server does not allow this method on the requested resource";
+        return Some(Err(Status::method_not_allowed(message)));
+    }
+    if !acceptable(asked) {
+        let message =
+            format!("406: Not Acceptable\n\nAvailable representations: {}", crate::negotiate::ACCEPTED);
+        let mut status = Status::not_acceptable(message);
+        status.details = Some(serde_json::json!({}));
+        return Some(Err(status));
+    }
+    None
+}
+
+/// Whether the media types alone can be met; parameters are looked at later.
+fn acceptable(asked: &Asked<'_>) -> bool {
+    let headers = &asked.parts.headers;
+    let known = ["json", "yaml", "vnd.kubernetes.protobuf", "*"];
+    crate::negotiate::asks_nothing(headers)
+        || crate::negotiate::clauses(headers).iter().any(|clause| {
+            clause.media_type == "*"
+                || (clause.media_type == "application" && known.contains(&clause.subtype))
+        })
+}
+
+fn custom(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
+    let path = asked.path;
+    let definition = &served.definition;
+    let namespaced = !path.namespace.is_empty();
+    let wrong_scope = if definition.namespaced {
+        !namespaced && !matches!(asked.verb, Verb::List | Verb::Watch)
+    } else {
+        namespaced
+    };
+    if wrong_scope || (definition.namespaced && !namespaced && !path.name.is_empty()) {
+        return Some(Ok(Answer::page_not_found().into()));
+    }
+    if !has_subresource(asked, served) {
+        return Some(Err(Status::not_found(served.resource(), &path.name)));
+    }
+    let verb = asked.verb;
+    let allowed = match path.subresource.as_str() {
+        "" => verb != Verb::Other,
+        _ => matches!(verb, Verb::Get | Verb::Update | Verb::Patch),
+    };
+    if !allowed {
+        return Some(Err(Status::not_supported(served.resource(), verb.as_str())));
+    }
+    if path.name.is_empty() && matches!(verb, Verb::Update | Verb::Patch) {
+        return Some(Err(Status::bad_request("name must be provided")));
+    }
+    None
+}
+
+fn has_subresource(asked: &Asked<'_>, served: &Served) -> bool {
+    match asked.path.subresource.as_str() {
+        "" => true,
+        "status" => served.version.status,
+        "scale" => served.version.scale.is_some(),
+        "finalize" => served.definition.group.is_empty() && served.definition.plural == "namespaces",
+        _ => false,
+    }
+}

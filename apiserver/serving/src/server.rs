@@ -1,0 +1,225 @@
+//! The server: one value that answers requests, however they come in.
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use access::authenticate::Identities;
+use access::authorize::MastersOnly;
+use access::{Authenticator, Authorizer, User};
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request, Response};
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use registry::Registry;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::Answer;
+use crate::body::Body;
+use crate::connect::{Connect, ConnectResource};
+use crate::discovery::Documents;
+use crate::health::Check;
+use crate::metrics::Metrics;
+use crate::openapi::OpenApi;
+use crate::options::VersionInfo;
+
+/// An API server; clones share everything.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) clock: Clock,
+    pub(crate) options: Options,
+    pub(crate) metrics: Metrics,
+    pub(crate) documents: Mutex<Arc<Documents>>,
+    pub(crate) openapi: Mutex<Arc<OpenApi>>,
+    /// Cancelled when the server stops: watches end.
+    pub(crate) stop: CancellationToken,
+}
+
+pub(crate) struct Options {
+    pub(crate) version: VersionInfo,
+    pub(crate) title: String,
+    pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
+    pub(crate) checks: Vec<(String, Check)>,
+}
+
+/// Collects what a [`Server`] needs.
+pub struct Builder {
+    registry: Registry,
+    clock: Clock,
+    options: Options,
+}
+
+impl Builder {
+    /// What `/version` says.
+    #[must_use]
+    pub fn version(mut self, version: VersionInfo) -> Self {
+        self.options.version = version;
+        self
+    }
+
+    /// The title of the OpenAPI documents, `Kubernetes` by default.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.options.title = title.into();
+        self
+    }
+
+    /// Finds out who asks; by default only client certificates and in-process identities are known.
+    #[must_use]
+    pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
+        self.options.authenticator = Arc::new(authenticator);
+        self
+    }
+
+    /// Decides who may; by default `system:masters`.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
+        self.options.authorizer = Arc::new(authorizer);
+        self
+    }
+
+    /// Adds a subresource written in Rust.
+    #[must_use]
+    pub fn connect(mut self, resource: ConnectResource, connect: impl Connect) -> Self {
+        self.options.connects.push((resource, Arc::new(connect)));
+        self
+    }
+
+    /// Adds a check to `/healthz`, `/livez` and `/readyz`; it is called for each request and must not block.
+    #[must_use]
+    pub fn check(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.options.checks.push((name.into(), Arc::new(check)));
+        self
+    }
+
+    /// The server.
+    pub fn build(self) -> Server {
+        Server {
+            shared: Arc::new(Shared {
+                registry: self.registry,
+                clock: self.clock,
+                options: self.options,
+                metrics: Metrics::default(),
+                documents: Mutex::default(),
+                openapi: Mutex::default(),
+                stop: CancellationToken::new(),
+            }),
+        }
+    }
+}
+
+impl Server {
+    /// Begins a server of what `registry` holds.
+    pub fn builder(registry: Registry, clock: Clock) -> Builder {
+        Builder {
+            registry,
+            clock,
+            options: Options {
+                version: VersionInfo::default(),
+                title: "Kubernetes".into(),
+                authenticator: Arc::new(Identities),
+                authorizer: Arc::new(MastersOnly),
+                connects: Vec::new(),
+                // The store is in this process and answers or the process ends; the name is what tools ask for.
+                checks: vec![("etcd".to_owned(), Arc::new(|| Ok(())))],
+            },
+        }
+    }
+
+    /// A service for in-process clients that act as `user`: `kube::Client::new(service, "default")`. No socket and no
+    /// TLS, else the same path as every request.
+    pub fn client_service(&self, user: User) -> ClientService {
+        // Without `fieldManager` the user agent names the manager of what a client writes.
+        let agent = HeaderValue::from_str(&user.name).unwrap_or(HeaderValue::from_static("firstlight"));
+        ClientService { server: self.clone(), user, agent }
+    }
+
+    /// The objects that are served.
+    pub fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// Ends all watches and turns `/readyz` to failure; other requests are still answered.
+    pub fn stop(&self) {
+        self.shared.stop.cancel();
+    }
+
+    /// Answers one request. The identity stands in its extensions ([`User`]). A panic ends this request only.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Into<Bytes> + Send,
+    {
+        let (parts, body) = request.into_parts();
+        match AssertUnwindSafe(self.shared.answer(parts, body)).catch_unwind().await {
+            Ok(response) => response,
+            Err(_) => {
+                tracing::error!("a request panicked");
+                let text = "This request caused apiserver to panic. Look in the logs for details.\n";
+                Answer::text(500, text).finish(&http::HeaderMap::new(), &[])
+            }
+        }
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Server
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes> + Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move { Ok(server.handle(request).await) })
+    }
+}
+
+/// A [`Server`] as one user sees it, for in-process clients.
+#[derive(Clone)]
+pub struct ClientService {
+    server: Server,
+    user: User,
+    agent: HeaderValue,
+}
+
+impl<B> tower_service::Service<Request<B>> for ClientService
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes> + Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.user.clone());
+        request.headers_mut().entry(USER_AGENT).or_insert_with(|| self.agent.clone());
+        self.server.call(request)
+    }
+}

@@ -1,0 +1,149 @@
+//! `meta.k8s.io` Tables, as `kubectl get` asks for them.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use machinery::table;
+use registry::{List, Served};
+use serde_json::{Value, json};
+
+use crate::columns;
+use crate::transform::{list_metadata, partial};
+
+/// `includeObject`: what stands beside the cells of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Include {
+    None,
+    Metadata,
+    Object,
+}
+
+impl Include {
+    /// # Errors
+    /// 400 for any other text.
+    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+        match text {
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            "None" => Ok(Self::None),
+            other => {
+                let why = "must be 'Metadata', 'Object', 'None', or empty";
+                let error = FieldError::new(FieldErrorKind::Invalid, "includeObject", &other.into(), why);
+                Err(Status::bad_request(format!("Unable to convert to Table as requested: {error}")))
+            }
+        }
+    }
+}
+
+/// The columns of one resource, compiled.
+pub(crate) struct Table {
+    version: &'static str,
+    include: Include,
+    /// `columnDefinitions` as JSON.
+    heading: String,
+    cells: Vec<Cell>,
+}
+
+enum Cell {
+    Name,
+    Computed(columns::Compute),
+    Path(table::Column),
+    /// A column whose path cannot be read is always empty.
+    Empty,
+}
+
+const NAME: &str =
+    "Name must be unique within a namespace. It is set when the object is created and never changes.";
+const AGE: &str = "When the object was created.";
+
+impl Table {
+    pub(crate) fn new(version: &'static str, served: &Served, include: Include) -> Self {
+        if served.definition.built_in
+            && let Some(columns) = columns::of(&served.definition.group, &served.definition.kind)
+        {
+            let shown = |one: &columns::Column| {
+                heading(one.name, one.kind, one.format, one.description, one.priority)
+            };
+            let headings: Vec<Value> = columns.iter().map(shown).collect();
+            let cells = columns.into_iter().map(|one| Cell::Computed(one.cell)).collect();
+            return Self { version, include, heading: Value::Array(headings).to_string(), cells };
+        }
+        let columns = &served.version.columns;
+        let mut headings = Vec::new();
+        let mut cells = Vec::new();
+        if columns.first().is_none_or(|column| column.format != "name") {
+            headings.push(heading("Name", "string", "name", NAME, 0));
+            cells.push(Cell::Name);
+        }
+        for column in columns {
+            // Built-in kinds print their own ages, and say that they are texts.
+            let shown =
+                if served.definition.built_in && column.kind == "date" { "string" } else { &column.kind };
+            headings.push(heading(&column.name, shown, &column.format, &column.description, column.priority));
+            cells.push(compile(&column.kind, &column.json_path));
+        }
+        if columns.is_empty() {
+            headings.push(heading("Age", "date", "", AGE, 0));
+            cells.push(compile("date", ".metadata.creationTimestamp"));
+        }
+        Self { version, include, heading: Value::Array(headings).to_string(), cells }
+    }
+
+    /// A Table of one row.
+    pub(crate) fn of_object(&self, object: &Bytes, now: DateTime<Utc>, with_heading: bool) -> Vec<Bytes> {
+        let value: Value = serde_json::from_slice(object).unwrap_or_default();
+        let resource_version = json!({"resourceVersion": machinery::meta::resource_version(&value)});
+        let mut pieces = vec![self.head(&resource_version.to_string(), with_heading)];
+        self.row(object, &value, now, &mut pieces);
+        pieces.push(Bytes::from_static(b"]}"));
+        pieces
+    }
+
+    /// A Table of a page.
+    pub(crate) fn of_list(&self, list: &List, now: DateTime<Utc>) -> Vec<Bytes> {
+        let mut pieces = vec![self.head(&list_metadata(list, false), true)];
+        for (at, item) in list.items.iter().enumerate() {
+            if at > 0 {
+                pieces.push(Bytes::from_static(b","));
+            }
+            let value: Value = serde_json::from_slice(&item.object).unwrap_or_default();
+            self.row(&item.object, &value, now, &mut pieces);
+        }
+        pieces.push(Bytes::from_static(b"]}\n"));
+        pieces
+    }
+
+    fn head(&self, metadata: &str, with_heading: bool) -> Bytes {
+        let heading = if with_heading { self.heading.as_str() } else { "null" };
+        Bytes::from(format!(
+            "{{\"kind\":\"Table\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"columnDefinitions\":{heading},\"rows\":[",
+            self.version
+        ))
+    }
+
+    fn row(&self, object: &Bytes, value: &Value, now: DateTime<Utc>, pieces: &mut Vec<Bytes>) {
+        let cells = self.cells.iter().map(|cell| match cell {
+            Cell::Name => machinery::meta::name(value).into(),
+            Cell::Computed(compute) => compute(value, now),
+            Cell::Path(column) => column.cell(value, now),
+            Cell::Empty => Value::Null,
+        });
+        let cells = Value::Array(cells.collect());
+        pieces.push(Bytes::from(format!("{{\"cells\":{cells},\"object\":")));
+        match self.include {
+            Include::None => pieces.push(Bytes::from_static(b"null")),
+            Include::Metadata => pieces.extend(partial(self.version, object)),
+            Include::Object => pieces.push(object.clone()),
+        }
+        pieces.push(Bytes::from_static(b"}"));
+    }
+}
+
+fn compile(kind: &str, path: &str) -> Cell {
+    table::Column::new(kind, path).map_or(Cell::Empty, Cell::Path)
+}
+
+fn heading(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
+    json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
+}

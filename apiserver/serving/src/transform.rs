@@ -1,0 +1,149 @@
+//! Objects in the form that a client asked for: as they are, as a Table, or only their metadata.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use machinery::status::Status;
+use registry::{List, Served};
+
+use crate::negotiate::Convert;
+use crate::splice;
+use crate::table::{Include, Table};
+
+/// How the objects of one request are shown.
+pub(crate) enum Form {
+    Plain,
+    Partial(&'static str),
+    Table(Box<Table>),
+}
+
+impl Form {
+    /// The form for single objects (also in watch events).
+    ///
+    /// # Errors
+    /// 400 for a bad `includeObject`, 500 for a list kind.
+    pub(crate) fn of_object(
+        convert: Option<Convert>,
+        served: &Served,
+        include: &str,
+    ) -> Result<Self, Status> {
+        Ok(match convert {
+            None => Self::Plain,
+            Some(Convert::PartialObjectMetadata(version)) => Self::Partial(version),
+            Some(Convert::PartialObjectMetadataList(_)) => {
+                return Err(Status::new(500, "", "content is not a list"));
+            }
+            Some(Convert::Table(version)) => Self::table(version, served, include)?,
+        })
+    }
+
+    /// The form for lists.
+    ///
+    /// # Errors
+    /// 400 for a bad `includeObject`, 406 for the kind of a single object.
+    pub(crate) fn of_list(convert: Option<Convert>, served: &Served, include: &str) -> Result<Self, Status> {
+        Ok(match convert {
+            None => Self::Plain,
+            Some(Convert::PartialObjectMetadataList(version)) => Self::Partial(version),
+            Some(Convert::PartialObjectMetadata(_)) => {
+                let list = if served.definition.built_in {
+                    format!("*core.{}", served.definition.list_kind)
+                } else {
+                    "*unstructured.UnstructuredList".to_owned()
+                };
+                return Err(Status::not_acceptable(format!(
+                    "you requested PartialObjectMetadata, but the requested object is a list ({list})"
+                )));
+            }
+            Some(Convert::Table(version)) => Self::table(version, served, include)?,
+        })
+    }
+
+    fn table(version: &'static str, served: &Served, include: &str) -> Result<Self, Status> {
+        Ok(Self::Table(Box::new(Table::new(version, served, Include::parse(include)?))))
+    }
+
+    /// One object.
+    pub(crate) fn object(&self, object: &Bytes, now: DateTime<Utc>) -> Vec<Bytes> {
+        match self {
+            Self::Plain => vec![object.clone()],
+            Self::Partial(version) => partial(version, object),
+            Self::Table(table) => table.of_object(object, now, true),
+        }
+    }
+
+    /// The object of a watch event; a Table describes its columns in the `first` event only.
+    pub(crate) fn event(&self, object: &Bytes, now: DateTime<Utc>, first: bool) -> Vec<Bytes> {
+        match self {
+            Self::Table(table) => table.of_object(object, now, first),
+            _ => self.object(object, now),
+        }
+    }
+
+    /// A page of a list.
+    pub(crate) fn list(&self, list: &List, served: &Served, now: DateTime<Utc>) -> Vec<Bytes> {
+        match self {
+            Self::Plain => plain_list(list, served),
+            Self::Partial(version) => {
+                let head = list_head("PartialObjectMetadataList", version, list, false);
+                let items = list.items.iter().map(|item| partial(version, &item.object));
+                join(head, items)
+            }
+            Self::Table(table) => table.of_list(list, now),
+        }
+    }
+}
+
+/// Custom objects carry their kind in lists, built-in ones do not.
+fn plain_list(list: &List, served: &Served) -> Vec<Bytes> {
+    let definition = &served.definition;
+    let built_in = definition.built_in;
+    let head = list_head(&definition.list_kind, &served.api_version(), list, !built_in);
+    join(
+        head,
+        list.items.iter().map(|item| {
+            if !built_in {
+                return vec![item.object.clone()];
+            }
+            let mut pieces = Vec::with_capacity(4);
+            splice::without_type(&item.object, &mut pieces);
+            pieces
+        }),
+    )
+}
+
+fn list_head(kind: &str, api_version: &str, list: &List, always_continue: bool) -> String {
+    let metadata = list_metadata(list, always_continue);
+    format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
+}
+
+/// `ListMeta` as JSON.
+pub(crate) fn list_metadata(list: &List, always_continue: bool) -> String {
+    let mut metadata = format!("{{\"resourceVersion\":\"{}\"", list.resource_version);
+    if always_continue || !list.continue_token.is_empty() {
+        metadata.push_str(&format!(",\"continue\":\"{}\"", list.continue_token));
+    }
+    if let Some(remaining) = list.remaining.filter(|remaining| *remaining > 0) {
+        metadata.push_str(&format!(",\"remainingItemCount\":{remaining}"));
+    }
+    metadata.push('}');
+    metadata
+}
+
+fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
+    let mut pieces = vec![Bytes::from(head)];
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            pieces.push(Bytes::from_static(b","));
+        }
+        pieces.extend(item);
+    }
+    pieces.push(Bytes::from_static(b"]}\n"));
+    pieces
+}
+
+/// A `PartialObjectMetadata` around the object's own metadata.
+pub(crate) fn partial(version: &str, object: &Bytes) -> Vec<Bytes> {
+    let head = format!("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"{version}\",\"metadata\":");
+    let metadata = splice::value(object, "metadata").unwrap_or_else(|| Bytes::from_static(b"{}"));
+    vec![Bytes::from(head), metadata, Bytes::from_static(b"}")]
+}

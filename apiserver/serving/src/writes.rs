@@ -1,0 +1,275 @@
+//! CREATE, UPDATE, PATCH and DELETE.
+
+use bytes::Bytes;
+use machinery::decode;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::Status;
+use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::handle::{Asked, Reply, expected, is_kind};
+use crate::input;
+use crate::limits;
+use crate::query::WriteOptions;
+use crate::server::Shared;
+use crate::transform::Form;
+use crate::verb::Verb;
+
+impl Shared {
+    /// Reads the body and performs the verb.
+    pub(crate) async fn write<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        warnings: &mut Vec<String>,
+    ) -> Result<Reply, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let mut context = asked.context();
+        let writing = async {
+            match asked.verb {
+                Verb::Create => self.create(asked, served, body, &mut context).await,
+                Verb::Update => self.update(asked, served, body, &mut context).await,
+                Verb::Patch => self.patch(asked, served, body, &mut context).await,
+                Verb::Delete => self.delete(asked, served, body, &mut context).await,
+                Verb::DeleteCollection => self.delete_collection(asked, served, body, &mut context).await,
+                _ => Err(Status::not_supported(served.resource(), asked.verb.as_str())),
+            }
+        };
+        let done = tokio::time::timeout(limits::REQUEST, writing).await;
+        warnings.append(&mut context.warnings);
+        Ok(done.map_err(|_| Status::timeout("the request took too long"))??.into())
+    }
+
+    async fn create<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        context: &mut Context,
+    ) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let media = asked.media(false)?;
+        let format = input::format(&asked.parts.headers)?;
+        let body = input::read(body).await?;
+        apply_options(context, asked.query.write_options("CreateOptions", false)?);
+        let input = self.object(&body, format, served)?;
+        let namespace = asked.path.objects_namespace();
+        let name = asked.path.name.as_str();
+        let written = self.registry.create(context, served, namespace, name, input).await?;
+        self.show(201, &written.object, asked, served, media)
+    }
+
+    async fn update<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        context: &mut Context,
+    ) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let media = asked.media(false)?;
+        let format = input::format(&asked.parts.headers)?;
+        let body = input::read(body).await?;
+        apply_options(context, asked.query.write_options("UpdateOptions", false)?);
+        let subresource = asked.subresource();
+        let input = if subresource == Subresource::Scale {
+            let expected = input::Expected { api_version: "autoscaling/v1", kind: "Scale", built_in: true };
+            input::object(&body, format, expected, |_, _| false)?
+        } else {
+            self.object(&body, format, served)?
+        };
+        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
+        let written = self.registry.update(context, served, namespace, name, subresource, input).await?;
+        let code = if written.created { 201 } else { 200 };
+        self.show(code, &written.object, asked, served, media)
+    }
+
+    /// Decodes an object of the resource.
+    fn object(&self, body: &[u8], format: input::Format, served: &Served) -> Result<Input, Status> {
+        let definitions = self.registry.definitions();
+        let api_version = served.api_version();
+        let input = input::object(body, format, expected(&api_version, served), |api_version, kind| {
+            is_kind(&definitions, api_version, kind)
+        })?;
+        let kind = machinery::meta::kind(&input.object);
+        if !served.definition.built_in && kind != served.definition.kind {
+            let why = format!("must be {}", served.definition.kind);
+            let error = FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), why);
+            let name = machinery::meta::name(&input.object);
+            return Err(Status::invalid(&served.definition.group, kind, name, &[error]));
+        }
+        Ok(input)
+    }
+
+    async fn patch<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        context: &mut Context,
+    ) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let kind = PatchKind::of(asked, served)?;
+        let media = asked.media(false)?;
+        let body = input::read(body).await?;
+        let options = asked.query.write_options("PatchOptions", kind == PatchKind::Apply)?;
+        let force = options.force;
+        apply_options(context, options);
+        let patch = match kind {
+            PatchKind::Json => PatchBody::Json(body),
+            PatchKind::Merge => PatchBody::Merge(body),
+            PatchKind::Strategic => PatchBody::Strategic(body),
+            PatchKind::Apply => {
+                let input = configuration(&body, context)?;
+                check_applied(&input.object, asked, served)?;
+                PatchBody::Apply { input, force }
+            }
+        };
+        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
+        let subresource = asked.subresource();
+        let written = self.registry.patch(context, served, namespace, name, subresource, patch).await?;
+        let code = if written.created { 201 } else { 200 };
+        self.show(code, &written.object, asked, served, media)
+    }
+
+    async fn delete<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        context: &mut Context,
+    ) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let media = asked.media(false)?;
+        let body = input::read(body).await?;
+        let options = input::delete_options(&body, &asked.parts.headers, served)?;
+        let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
+        context.dry_run = dry_run;
+        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
+        match self.registry.delete(context, served, namespace, name, &options).await? {
+            Deleted::Object { object, accepted } => {
+                self.show(if accepted { 202 } else { 200 }, &object, asked, served, media)
+            }
+            Deleted::Status(status) => Ok(Answer::value(200, &status, media)),
+        }
+    }
+
+    async fn delete_collection<B>(
+        &self,
+        asked: &Asked<'_>,
+        served: &Served,
+        body: B,
+        context: &mut Context,
+    ) -> Result<Answer, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        let media = asked.media(false)?;
+        let body = input::read(body).await?;
+        let list = asked.query.list_options()?;
+        let options = input::delete_options(&body, &asked.parts.headers, served)?;
+        let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
+        context.dry_run = dry_run;
+        let namespace = asked.path.objects_namespace();
+        let deleted = self.registry.delete_collection(context, served, namespace, &options, &list).await?;
+        let include = asked.query.get("includeObject").unwrap_or_default();
+        let form = Form::of_list(media.convert, served, include)?;
+        Ok(Answer::json(200, form.list(&deleted, served, self.clock.now()), media))
+    }
+}
+
+fn apply_options(context: &mut Context, options: WriteOptions) {
+    context.field_manager = options.field_manager;
+    context.dry_run = options.dry_run;
+    context.field_validation = options.field_validation;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatchKind {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+impl PatchKind {
+    fn of(asked: &Asked<'_>, served: &Served) -> Result<Self, Status> {
+        const CUSTOM: &str =
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+        const BUILT_IN: &str = "application/json-patch+json, application/merge-patch+json, \
+                                application/strategic-merge-patch+json, application/apply-patch+yaml";
+        let built_in = served.definition.built_in;
+        match input::content_type(&asked.parts.headers) {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" if built_in => Ok(Self::Strategic),
+            "application/apply-patch+yaml" => Ok(Self::Apply),
+            _ => Err(Status::unsupported_media_type(if built_in { BUILT_IN } else { CUSTOM })),
+        }
+    }
+}
+
+/// The configuration in the body of an apply: YAML, mostly written as JSON.
+fn configuration(body: &[u8], context: &mut Context) -> Result<Input, Status> {
+    let undecodable = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+    // JSON is read as such, for speed; whatever is wrong with it is worded by the YAML reader.
+    let mut decoded = match decode::json(body) {
+        Ok(decoded) if decoded.problems.is_empty() => decoded,
+        _ => {
+            decode::yaml(body).map_err(|why| undecodable(format!("error converting YAML to JSON: {why}")))?
+        }
+    };
+    if decoded.value.is_null() {
+        decoded.value = Value::Object(serde_json::Map::new());
+    }
+    if !decoded.value.is_object() {
+        let found = input::go_type(&decoded.value);
+        return Err(undecodable(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
+    if let Some(problem) = decoded.strict_error() {
+        match context.field_validation {
+            FieldValidation::Strict => {
+                return Err(Status::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {problem}"
+                )));
+            }
+            FieldValidation::Warn => context.warnings.append(&mut decoded.problems),
+            FieldValidation::Ignore => {}
+        }
+    }
+    Ok(Input::new(decoded.value))
+}
+
+/// An apply names its kind, always.
+fn check_applied(object: &Value, asked: &Asked<'_>, served: &Served) -> Result<(), Status> {
+    // The registry answers a Scale as a real server does, which cannot apply one.
+    if asked.subresource() == Subresource::Scale {
+        return Ok(());
+    }
+    let (api_version, kind) = (machinery::meta::api_version(object), machinery::meta::kind(object));
+    if api_version == served.api_version() && kind == served.definition.kind {
+        return Ok(());
+    }
+    let (group, version) = machinery::meta::group_version(api_version);
+    Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
+}

@@ -1,0 +1,130 @@
+//! Discovery, OpenAPI, version, health.
+
+use crate::common::{Harness, crd};
+use serde_json::{Value, json};
+
+#[tokio::test(start_paused = true)]
+async fn plain_discovery() {
+    let harness = Harness::with_widgets().await;
+    assert_eq!(harness.get("/api").await.json()["versions"], json!(["v1"]));
+    let groups = harness.get("/apis").await.json();
+    let names: Vec<&str> =
+        groups["groups"].as_array().unwrap().iter().map(|group| group["name"].as_str().unwrap()).collect();
+    assert_eq!(names.last(), Some(&"golden.test"), "{names:?}");
+    let group = harness.get("/apis/golden.test").await.json();
+    assert_eq!(group["preferredVersion"], json!({"groupVersion": "golden.test/v1", "version": "v1"}));
+    let resources = harness.get("/apis/golden.test/v1").await.json();
+    let names: Vec<&Value> =
+        resources["resources"].as_array().unwrap().iter().map(|resource| &resource["name"]).collect();
+    assert_eq!(names, ["gizmos", "gizmos/status", "widgets", "widgets/status"]);
+    assert_eq!(harness.get("/apis/golden.test/v2").await.text(), "404 page not found\n");
+    assert_eq!(harness.call("POST", "/apis", &[], b"").await.code, 405);
+}
+
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+#[tokio::test(start_paused = true)]
+async fn aggregated_discovery_and_its_cache() {
+    let harness = Harness::with_widgets().await;
+    let first = harness.accept("/apis", AGGREGATED).await;
+    assert_eq!(first.header("content-type"), AGGREGATED);
+    let tag = first.header("etag").to_owned();
+    let headers = [("accept", AGGREGATED), ("if-none-match", tag.as_str())];
+    let again = harness.call("GET", "/apis", &headers, b"").await;
+    assert_eq!((again.code, again.bytes.len()), (304, 0));
+    harness
+        .post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &crd("news", "New", "Cluster"))
+        .await;
+    let changed = harness.call("GET", "/apis", &headers, b"").await;
+    assert_eq!(changed.code, 200);
+    let items = changed.json()["items"].clone();
+    let group =
+        items.as_array().unwrap().iter().find(|one| one["metadata"]["name"] == "golden.test").unwrap();
+    let resources = group["versions"][0]["resources"].as_array().unwrap();
+    let names: Vec<&Value> = resources.iter().map(|resource| &resource["resource"]).collect();
+    assert_eq!(names, ["gizmos", "news", "widgets"]);
+    assert_eq!(resources[0]["subresources"][0]["subresource"], "status");
+    for (accept, code, kind) in [
+        (
+            "application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,application/json",
+            200,
+            "APIGroupList",
+        ),
+        ("application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList", 406, "Status"),
+        ("text/plain", 406, "Status"),
+    ] {
+        let answer = harness.accept("/apis", accept).await;
+        assert_eq!((answer.code, answer.json()["kind"].clone()), (code, kind.into()), "{accept}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn openapi_v3() {
+    let harness = Harness::with_widgets().await;
+    let index = harness.get("/openapi/v3").await;
+    assert_eq!(index.header("content-type"), "text/plain; charset=utf-8");
+    let url = index.json()["paths"]["apis/golden.test/v1"]["serverRelativeURL"].as_str().unwrap().to_owned();
+    let document = harness.get(&url).await;
+    assert_eq!(document.code, 200);
+    let document = document.json();
+    let schema = &document["components"]["schemas"]["test.golden.v1.Widget"];
+    assert_eq!(schema["properties"]["spec"]["properties"]["size"], json!({"type": "integer"}));
+    let kinds = json!([{"group": "golden.test", "kind": "Widget", "version": "v1"}]);
+    assert_eq!(schema["x-kubernetes-group-version-kind"], kinds);
+    let path = "/apis/golden.test/v1/namespaces/{namespace}/widgets/{name}";
+    assert_eq!(document["paths"][path]["get"]["operationId"], "readGoldenTestV1NamespacedWidget");
+    every_reference_resolves(&document, &document);
+    let moved = harness.get("/openapi/v3/apis/golden.test/v1?hash=0").await;
+    assert_eq!((moved.code, moved.header("location")), (301, url.as_str()));
+    assert_eq!(harness.get("/openapi/v3/apis/golden.test/v9").await.code, 404);
+    for path in index.json()["paths"].as_object().unwrap().keys() {
+        let document = harness.get(&format!("/openapi/v3/{path}")).await.json();
+        every_reference_resolves(&document, &document);
+    }
+}
+
+fn every_reference_resolves(document: &Value, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(target)) = fields.get("$ref") {
+                assert!(document.pointer(&target[1..]).is_some(), "{target}");
+            }
+            fields.values().for_each(|value| every_reference_resolves(document, value));
+        }
+        Value::Array(items) => items.iter().for_each(|value| every_reference_resolves(document, value)),
+        _ => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn openapi_v2() {
+    let harness = Harness::with_widgets().await;
+    let json = harness.get("/openapi/v2").await.json();
+    assert_eq!(json["swagger"], "2.0");
+    every_reference_resolves(&json, &json);
+    let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let protobuf = harness.accept("/openapi/v2", accept).await;
+    assert_eq!(protobuf.header("content-type"), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    // Field 1, `swagger`.
+    assert!(protobuf.bytes.starts_with(b"\x0a\x032.0"));
+    let known = [("if-none-match", "*")];
+    assert_eq!(harness.call("GET", "/openapi/v2", &known, b"").await.code, 304);
+}
+
+#[tokio::test(start_paused = true)]
+async fn health_and_version() {
+    let mut harness = Harness::new().await;
+    harness.user = None;
+    for path in ["/healthz", "/livez", "/readyz"] {
+        let answer = harness.get(path).await;
+        assert_eq!((answer.code, answer.text().as_str()), (200, "ok"), "{path}");
+    }
+    assert_eq!(harness.get("/version").await.json()["major"], "1");
+    assert_eq!(harness.get("/healthz/ping").await.code, 403);
+    harness.user = Some(::access::User::master("admin"));
+    assert_eq!(harness.get("/healthz/ping").await.text(), "ok");
+    assert_eq!(harness.get("/livez/nope").await.text(), "404 page not found\n");
+    let verbose = harness.get("/readyz?verbose").await.text();
+    assert!(verbose.starts_with("[+]ping ok\n"), "{verbose}");
+    assert!(verbose.ends_with("readyz check passed\n"), "{verbose}");
+}

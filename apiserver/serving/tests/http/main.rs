@@ -1,0 +1,10 @@
+//! The server as clients see it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where something is missing")]
+
+mod access;
+mod common;
+mod documents;
+mod forms;
+mod listener;
+mod verbs;
+mod watch;

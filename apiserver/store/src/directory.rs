@@ -1,0 +1,135 @@
+//! The data directory: private to its owner, and held by one process at a time.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::EngineError;
+
+/// Holds the lock and the number of the process that has it.
+const LOCK_FILE: &str = "lock";
+
+/// A locked data directory. Clones share the lock; it is released when the last one is dropped, or the process ends in whatever way.
+#[derive(Clone, Debug)]
+pub struct DataDirectory(Arc<Locked>);
+
+#[derive(Debug)]
+struct Locked {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl DataDirectory {
+    /// Creates the directory if need be (0700) and locks it.
+    ///
+    /// # Errors
+    /// Another process holds it, others can look into it, or the file system refuses.
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(path).map_err(failed("create", path))?;
+        make_private(path)?;
+        let lock_path = path.join(LOCK_FILE);
+        let mut lock = private_file()
+            .read(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(failed("open", &lock_path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &lock_path)(error)),
+        }
+        record_holder(&mut lock).map_err(failed("write", &lock_path))?;
+        Ok(Self(Arc::new(Locked { path: path.to_owned(), _lock: lock })))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
+/// Narrows the directory to 0700, unless it holds files of somebody else: then it may not be meant for us.
+fn make_private(path: &Path) -> Result<(), EngineError> {
+    let mode = path.metadata().map_err(failed("read", path))?.permissions().mode() & 0o7777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let ours = path.join(LOCK_FILE).exists();
+    let empty = path.read_dir().map_err(failed("read", path))?.next().is_none();
+    if !ours && !empty {
+        return Err(EngineError::Exposed { path: path.to_owned(), mode });
+    }
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).map_err(failed("set the mode of", path))
+}
+
+fn in_use(path: &Path, lock: &mut File) -> EngineError {
+    let mut text = String::new();
+    let holder = match lock.read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok()) {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    };
+    EngineError::InUse { path: path.to_owned(), holder }
+}
+
+fn record_holder(lock: &mut File) -> std::io::Result<()> {
+    lock.set_len(0)?;
+    lock.seek(SeekFrom::Start(0))?;
+    writeln!(lock, "{}", std::process::id())
+}
+
+/// Options to write a file that only its owner can read.
+pub(crate) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+/// Names the step and the file of an I/O error.
+pub(crate) fn failed(step: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> EngineError {
+    let file = path.display().to_string();
+    move |error| EngineError::Failed { step, file, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn is_private_and_locked_once() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a/b");
+        let held = DataDirectory::open(&path).unwrap();
+        assert_eq!((mode(&path), mode(&path.join(LOCK_FILE))), (0o700, 0o600));
+        let refused = DataDirectory::open(&path).unwrap_err().to_string();
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        assert!(refused.contains(&path.display().to_string()), "{refused}");
+        drop(held);
+        DataDirectory::open(&path).unwrap();
+    }
+
+    #[test]
+    fn narrows_its_own_directory_and_no_other() {
+        let parent = tempfile::tempdir().unwrap();
+        let open_to_all = |name: &str| {
+            let path = parent.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+            path
+        };
+        let empty = open_to_all("empty");
+        DataDirectory::open(&empty).unwrap();
+        assert_eq!(mode(&empty), 0o700);
+        let other = open_to_all("other");
+        std::fs::write(other.join("thesis.txt"), "").unwrap();
+        assert!(matches!(DataDirectory::open(&other), Err(EngineError::Exposed { mode: 0o755, .. })));
+        assert_eq!(mode(&other), 0o755);
+    }
+}

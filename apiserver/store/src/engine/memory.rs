@@ -1,0 +1,68 @@
+//! An engine that keeps its rows in memory: for tests, the simulation and simulated workload clusters.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::row::FORMAT;
+use super::{Batch, Change, Engine, Loaded, removed_by_trim};
+use crate::error::EngineError;
+use crate::revision::Revision;
+
+/// Rows in memory. A clone is the same place, so a test can "restart" a store by opening a clone. Values are shared with the
+/// store, not copied.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<Mutex<Rows>>);
+
+#[derive(Default)]
+struct Rows {
+    changes: BTreeMap<Revision, Change>,
+    revision: Revision,
+    compacted: Revision,
+}
+
+impl Memory {
+    /// An empty place.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many rows are kept, for tests of trimming.
+    pub fn row_count(&self) -> usize {
+        self.0.lock().changes.len()
+    }
+}
+
+impl Engine for Memory {
+    fn load(&self) -> Result<Loaded, EngineError> {
+        let rows = self.0.lock();
+        let changes = rows.changes.values().cloned().collect();
+        Ok(Loaded { revision: rows.revision, compacted: rows.compacted, changes, format: FORMAT })
+    }
+
+    fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
+        let mut rows = self.0.lock();
+        rows.changes.extend(batch.changes.iter().map(|change| (change.revision, change.clone())));
+        rows.revision = batch.revision;
+        if let Some(trim) = batch.trim.filter(|trim| *trim > rows.compacted) {
+            let range = (Bound::Excluded(rows.compacted), Bound::Included(trim));
+            let dropped = rows.changes.range(range).map(|(_, row)| (row.revision, row.kind, row.previous));
+            let removed: Vec<Revision> = removed_by_trim(dropped).collect();
+            for revision in removed {
+                rows.changes.remove(&revision);
+            }
+            rows.compacted = trim;
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,106 @@
+//! The door to the disk.
+//!
+//! An engine keeps *changes*: one row a revision with the value that it wrote, so a value is stored once. The rows after the
+//! `compacted` revision are the history. Of the older ones an engine keeps those that are still needed: the current version of each
+//! object, and a version that a row of the history replaced. [`Change::previous`] tells which that is, so dropping history
+//! touches only the rows dropped ([`Batch::trim`]).
+
+pub(crate) mod embedded;
+pub(crate) mod faulty;
+pub(crate) mod memory;
+pub(crate) mod row;
+#[cfg(feature = "sled")]
+pub(crate) mod sled;
+
+use bytes::Bytes;
+
+use crate::error::EngineError;
+use crate::key::Key;
+use crate::revision::Revision;
+
+/// What a change did to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It wrote a value.
+    Put,
+    /// It removed the key.
+    Delete,
+}
+
+/// One row: one change of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The row's number.
+    pub revision: Revision,
+    /// Whether the key was written or removed.
+    pub kind: ChangeKind,
+    /// The key.
+    pub key: Key,
+    /// The value written; of a deletion, the object's last state.
+    pub value: Bytes,
+    /// The revision that created the object.
+    pub create_revision: Revision,
+    /// The row that this one replaces; [`Revision::NONE`] for a new object.
+    pub previous: Revision,
+    /// When, in seconds since the Unix epoch.
+    pub time: i64,
+}
+
+/// What becomes durable together.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// New rows, in the order of their revisions.
+    pub changes: Vec<Change>,
+    /// The last revision handed out: that of the last row.
+    pub revision: Revision,
+    /// Drop the history up to and including this revision.
+    pub trim: Option<Revision>,
+}
+
+/// Everything that an engine holds.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The last revision handed out; [`Revision::NONE`] when nothing was ever written.
+    pub revision: Revision,
+    /// The rows after this revision are the history.
+    pub compacted: Revision,
+    /// All rows, in the order of their revisions.
+    pub changes: Vec<Change>,
+    /// The storage format found.
+    pub format: u64,
+}
+
+/// A place where changes are kept. All calls may block; the store makes one at a time.
+pub trait Engine: Send + Sync + 'static {
+    /// Reads everything. Called once, before the first commit.
+    ///
+    /// # Errors
+    /// Damage is named and refused, never repaired by leaving something out.
+    fn load(&self) -> Result<Loaded, EngineError>;
+
+    /// Makes a batch durable: when this returns, all of it survives a power cut; when it fails, or the process dies before,
+    /// either all or nothing of it is there.
+    ///
+    /// # Errors
+    /// After [`EngineError::Full`] nothing was written and the engine can be used again. After any other error the outcome is
+    /// unknown, and the store calls no more: a failed fsync must not be tried again, it would report success without having written.
+    fn commit(&self, batch: &Batch) -> Result<(), EngineError>;
+
+    /// What errors call it: the path of its file, or its kind.
+    fn name(&self) -> String;
+
+    /// Whether calls may wait for a disk, so that they must not be made on an async thread.
+    fn blocking(&self) -> bool;
+}
+
+/// The rows to remove when the history is dropped up to some revision: those that its events replaced, and deletions
+/// themselves. `dropped` yields `(revision, kind, previous)` of each event dropped.
+pub(crate) fn removed_by_trim(
+    dropped: impl Iterator<Item = (Revision, ChangeKind, Revision)>,
+) -> impl Iterator<Item = Revision> {
+    dropped.flat_map(|(revision, kind, previous)| {
+        let replaced = (previous != Revision::NONE).then_some(previous);
+        let deletion = (kind == ChangeKind::Delete).then_some(revision);
+        replaced.into_iter().chain(deletion)
+    })
+}

@@ -1,0 +1,199 @@
+//! The head: the newest state that writers build on, most of it published, the rest waiting for the engine.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::engine::{Batch, Change, ChangeKind};
+use crate::error::CommitError;
+use crate::key::Key;
+use crate::limits::BATCH_OPERATIONS_MAX;
+use crate::revision::Revision;
+use crate::state::{Event, State, Stored, event_of};
+use crate::store::Operation;
+
+/// What a commit answers.
+pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;
+
+/// A transaction that waits for its batch. One without changes was refused because of a change that is not durable yet: its
+/// refusal must not be heard before that change can be read.
+struct Staged {
+    changes: Vec<(Change, Arc<Event>)>,
+    answer: Answer,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Invariant: `pending` is what the transactions in `queue` and in the batch under way make of the published state.
+#[derive(Default)]
+pub(crate) struct Head {
+    pending: BTreeMap<Key, (Revision, Option<Arc<Stored>>)>,
+    queue: VecDeque<Staged>,
+    /// The last revision handed out.
+    revision: Revision,
+    flushing: bool,
+    failure: Option<Arc<str>>,
+}
+
+/// A batch on its way to the engine, with those who wait for it.
+pub(crate) struct Flight {
+    pub(crate) batch: Batch,
+    pub(crate) events: Vec<(Arc<Event>, i64)>,
+    replies: Vec<(oneshot::Sender<Answer>, Answer)>,
+}
+
+impl Flight {
+    /// Nothing to make durable: every transaction in it was refused.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batch.changes.is_empty()
+    }
+
+    /// Answers everybody, with `failure` if there was one. A caller that went away does not mind.
+    pub(crate) fn reply(self, failure: Option<&CommitError>) {
+        for (reply, answer) in self.replies {
+            let _gone = reply.send(failure.map_or(answer, |failure| Err(failure.clone())));
+        }
+    }
+}
+
+impl Head {
+    pub(crate) fn at(revision: Revision) -> Self {
+        Self { revision, ..Self::default() }
+    }
+
+    pub(crate) fn failure(&self) -> Option<&Arc<str>> {
+        self.failure.as_ref()
+    }
+
+    /// Checks a transaction against the pending state, gives it its revisions and queues it. The flag tells the caller that it
+    /// has to start the flush.
+    pub(crate) fn stage(
+        &mut self,
+        state: &parking_lot::RwLock<State>,
+        operations: Vec<Operation>,
+        time: i64,
+    ) -> Result<(oneshot::Receiver<Answer>, bool), CommitError> {
+        if let Some(failure) = &self.failure {
+            return Err(CommitError::Poisoned(failure.clone()));
+        }
+        let mut overlay = BTreeMap::new();
+        let mut changes = Vec::with_capacity(operations.len());
+        let mut refusal = None;
+        let mut revision = self.revision;
+        for operation in operations {
+            let key = operation.key();
+            let current = match overlay.get(key).or_else(|| self.pending.get(key)) {
+                Some((_, pending)) => pending.clone(),
+                None => state.read().get(key).cloned(),
+            };
+            if let Err(error) = operation.check(current.as_ref()) {
+                refusal = Some((error, self.pending.contains_key(key)));
+                break;
+            }
+            revision = revision.next();
+            let (change, event) = change_of(operation, current, revision, time);
+            let after = (change.kind == ChangeKind::Put).then(|| event.object.clone());
+            overlay.insert(change.key.clone(), (revision, after));
+            changes.push((change, event));
+        }
+        // Nothing before this point changed the head: a value function that panics harms its own caller only.
+        let answer = match refusal {
+            Some((error, false)) => return Err(error),
+            Some((error, true)) => {
+                changes.clear();
+                Err(error)
+            }
+            None => {
+                self.revision = revision;
+                self.pending.append(&mut overlay);
+                Ok(changes.iter().map(|(_, event)| event.clone()).collect())
+            }
+        };
+        let (reply, receiver) = oneshot::channel();
+        self.queue.push_back(Staged { changes, answer, reply });
+        Ok((receiver, !std::mem::replace(&mut self.flushing, true)))
+    }
+
+    /// Takes what is queued, up to the size of a batch; `None` ends the flush.
+    pub(crate) fn take(&mut self, trim: impl FnOnce(usize) -> Option<Revision>) -> Option<Flight> {
+        if self.queue.is_empty() {
+            self.flushing = false;
+            return None;
+        }
+        let mut flight = Flight { batch: Batch::default(), events: Vec::new(), replies: Vec::new() };
+        while let Some(next) = self.queue.front() {
+            let full = flight.events.len() + next.changes.len() > BATCH_OPERATIONS_MAX;
+            if full && !flight.replies.is_empty() {
+                break;
+            }
+            let Some(staged) = self.queue.pop_front() else { break };
+            for (change, event) in staged.changes {
+                flight.events.push((event, change.time));
+                flight.batch.changes.push(change);
+            }
+            flight.replies.push((staged.reply, staged.answer));
+        }
+        flight.batch.revision = flight.batch.changes.last().map_or(Revision::NONE, |change| change.revision);
+        flight.batch.trim = trim(flight.events.len());
+        Some(flight)
+    }
+
+    /// Forgets what a published batch made pending.
+    pub(crate) fn published(&mut self, flight: &Flight) {
+        for (event, _) in &flight.events {
+            if self.pending.get(event.key()).is_some_and(|(revision, _)| *revision == event.revision()) {
+                self.pending.remove(event.key());
+            }
+        }
+    }
+
+    /// Drops everything pending: it was built on a batch that failed. Revisions handed out are not handed out again.
+    pub(crate) fn fail(&mut self, failure: &CommitError) {
+        self.pending.clear();
+        for staged in self.queue.drain(..) {
+            let _gone = staged.reply.send(Err(failure.clone()));
+        }
+        if let CommitError::Poisoned(reason) = failure {
+            self.failure.get_or_insert_with(|| reason.clone());
+        }
+    }
+}
+
+fn change_of(
+    operation: Operation,
+    current: Option<Arc<Stored>>,
+    revision: Revision,
+    time: i64,
+) -> (Change, Arc<Event>) {
+    let (kind, key, value) = match operation {
+        Operation::Create { key, value } | Operation::Update { key, value, .. } => {
+            (ChangeKind::Put, key, exact(value(revision)))
+        }
+        Operation::Delete { key, last, .. } => {
+            let value = match (last, &current) {
+                (Some(last), _) => exact(last(revision)),
+                (None, Some(current)) => current.value.clone(),
+                (None, None) => Bytes::new(),
+            };
+            (ChangeKind::Delete, key, value)
+        }
+    };
+    // The key that is already there is shared, so an object has one copy of its key whatever the number of its versions.
+    let key = current.as_ref().map_or(key, |current| current.key.clone());
+    let change = Change {
+        revision,
+        kind,
+        key,
+        value,
+        create_revision: current.as_ref().map_or(revision, |current| current.create_revision),
+        previous: current.as_ref().map_or(Revision::NONE, |current| current.mod_revision),
+        time,
+    };
+    (change.clone(), Arc::new(event_of(change, current)))
+}
+
+/// Without the spare capacity that a serializer leaves; it would stay in memory as long as the object.
+fn exact(value: Bytes) -> Bytes {
+    Bytes::from(Vec::from(value).into_boxed_slice())
+}

@@ -1,0 +1,36 @@
+//! Revisions, history and group commit over an embedded key-value engine.
+//!
+//! [`Store`] keeps the whole current state and the recent history of changes in memory and serves every read and watch from
+//! there. An [`Engine`] makes changes durable; it is read once, when the store is opened. Start reading at [`Store::commit`]:
+//! stage (preconditions against the pending state, revisions assigned) → one engine batch for everything staged meanwhile → publish
+//! to readers and watchers → answer.
+//!
+//! This crate knows bytes, keys and revisions; what an object is, it does not know.
+
+mod directory;
+mod engine;
+mod error;
+mod head;
+mod key;
+pub mod limits;
+mod revision;
+mod state;
+mod store;
+mod watch;
+
+pub use directory::DataDirectory;
+#[cfg(feature = "sled")]
+pub use engine::sled::Sled;
+pub use engine::{
+    Batch, Change, ChangeKind, Engine, Loaded,
+    embedded::{Disk, Embedded},
+    faulty::{Fault, Faulty},
+    memory::Memory,
+};
+pub use error::{CommitError, EngineError, HistoryError, InvalidKey, WatchEnd};
+pub use key::{Key, Prefix};
+pub use limits::HistoryLimits;
+pub use revision::Revision;
+pub use state::{Event, EventKind, Page, Snapshot, Stored};
+pub use store::{Operation, Store, Value};
+pub use watch::Watcher;

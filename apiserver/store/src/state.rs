@@ -1,0 +1,290 @@
+//! What readers see: the current state and the recent history, both durable.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::engine::{Change, ChangeKind, Loaded};
+use crate::error::HistoryError;
+use crate::key::{Key, Prefix};
+use crate::limits::{HistoryLimits, TRIM_EVENTS_MAX};
+use crate::revision::Revision;
+use crate::watch::Watchers;
+
+/// One version of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it is stored.
+    pub key: Key,
+    /// The object as it was written.
+    pub value: Bytes,
+    /// The revision that wrote this version.
+    pub mod_revision: Revision,
+    /// The revision that created the object.
+    pub create_revision: Revision,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was created.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It was deleted.
+    Deleted,
+}
+
+/// One change of one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// The object after the change; of a deleted one, its last state under the revision of the deletion.
+    pub object: Arc<Stored>,
+    /// The version that this change replaced or deleted; `None` for a new object.
+    pub prev: Option<Arc<Stored>>,
+}
+
+impl Event {
+    /// When: no two events have the same revision.
+    pub fn revision(&self) -> Revision {
+        self.object.mod_revision
+    }
+
+    /// Which object.
+    pub fn key(&self) -> &Key {
+        &self.object.key
+    }
+}
+
+/// Which part of a list is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Only keys after this one; it need not exist.
+    pub start_after: Option<Key>,
+    /// At most so many objects.
+    pub limit: Option<usize>,
+}
+
+/// A consistent view of a part of the store.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The revision at which the view was taken; watch from here to miss nothing.
+    pub revision: Revision,
+    /// The objects in the order of their keys.
+    pub items: Vec<Arc<Stored>>,
+    /// How many more follow the last item.
+    pub remaining: usize,
+}
+
+struct Recorded {
+    event: Arc<Event>,
+    /// Seconds since the Unix epoch.
+    time: i64,
+}
+
+/// Invariant: `history` holds every event after `compacted`, in order; `objects` is what replaying it from there leads to.
+pub(crate) struct State {
+    objects: BTreeMap<Key, Arc<Stored>>,
+    history: VecDeque<Recorded>,
+    pub(crate) revision: Revision,
+    compacted: Revision,
+    pub(crate) watchers: Watchers,
+}
+
+impl State {
+    /// Replays what an engine holds; the text of the error says what does not fit together.
+    pub(crate) fn replay(loaded: Loaded) -> Result<Self, String> {
+        let mut state = Self {
+            objects: BTreeMap::new(),
+            history: VecDeque::new(),
+            revision: loaded.revision.max(Revision::FIRST),
+            compacted: loaded.compacted.max(Revision::FIRST),
+            watchers: Watchers::default(),
+        };
+        state.watchers.reached(state.revision);
+        let mut last = Revision::NONE;
+        for change in loaded.changes {
+            if change.revision <= last || change.revision > state.revision {
+                return Err(format!(
+                    "revision {} follows {last}, the last is {}",
+                    change.revision, state.revision
+                ));
+            }
+            last = change.revision;
+            let prev = state.objects.get(&change.key).cloned();
+            let in_history = change.revision > state.compacted;
+            if in_history && prev.as_ref().map_or(Revision::NONE, |prev| prev.mod_revision) != change.previous
+            {
+                return Err(format!(
+                    "{} at revision {} lacks its version {}",
+                    change.key, change.revision, change.previous
+                ));
+            }
+            let time = change.time;
+            let event = Arc::new(event_of(change, prev));
+            state.apply(&event);
+            if in_history {
+                state.history.push_back(Recorded { event, time });
+            }
+        }
+        Ok(state)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Added | EventKind::Modified => {
+                self.objects.insert(event.key().clone(), event.object.clone());
+            }
+            EventKind::Deleted => {
+                self.objects.remove(event.key());
+            }
+        }
+    }
+
+    /// Makes durable events visible, all at once for whoever holds no lock.
+    pub(crate) fn publish(
+        &mut self,
+        events: &[(Arc<Event>, i64)],
+        revision: Revision,
+        trim: Option<Revision>,
+    ) {
+        for (event, time) in events {
+            debug_assert!(event.revision() > self.revision, "revisions increase");
+            self.apply(event);
+            self.history.push_back(Recorded { event: event.clone(), time: *time });
+            self.watchers.send(event);
+        }
+        self.revision = revision;
+        self.watchers.reached(revision);
+        if let Some(trim) = trim {
+            while self.history.front().is_some_and(|oldest| oldest.event.revision() <= trim) {
+                self.history.pop_front();
+            }
+            self.compacted = self.compacted.max(trim);
+        }
+    }
+
+    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds).
+    pub(crate) fn trimmable(&self, limits: &HistoryLimits, adding: usize, now: i64) -> Option<Revision> {
+        let age = i64::try_from(limits.age.as_secs()).unwrap_or(i64::MAX);
+        let newest = self.revision.0.saturating_add(adding as u64);
+        self.history
+            .iter()
+            .take(TRIM_EVENTS_MAX.max(2 * adding))
+            // An event from far in the future was written before the clock was set back: its time says nothing.
+            .take_while(|recorded| {
+                newest - recorded.event.revision().0 >= limits.revisions
+                    && now.abs_diff(recorded.time) > age.unsigned_abs()
+            })
+            .last()
+            .map(|recorded| recorded.event.revision())
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Stored>> {
+        self.objects.get(key)
+    }
+
+    pub(crate) fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(crate) fn history_count(&self) -> usize {
+        self.history.len()
+    }
+
+    pub(crate) fn compacted(&self) -> Revision {
+        self.compacted
+    }
+
+    fn covered(&self, prefix: &Prefix, after: Option<&Key>) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
+        let start = prefix.start();
+        let from = match after {
+            Some(after) if *after >= start => Bound::Excluded(after.clone()),
+            _ => Bound::Included(start),
+        };
+        let prefix = prefix.clone();
+        self.objects.range((from, Bound::Unbounded)).take_while(move |(key, _)| prefix.covers(key))
+    }
+
+    pub(crate) fn list(&self, prefix: &Prefix, page: &Page) -> Snapshot {
+        let mut covered = self.covered(prefix, page.start_after.as_ref()).map(|(_, stored)| stored);
+        let items: Vec<_> = covered.by_ref().take(page.limit.unwrap_or(usize::MAX)).cloned().collect();
+        let remaining = covered.count();
+        Snapshot { revision: self.revision, items, remaining }
+    }
+
+    fn check_reachable(&self, requested: Revision) -> Result<(), HistoryError> {
+        if requested > self.revision {
+            return Err(HistoryError::Future { requested, current: self.revision });
+        }
+        if requested < self.compacted {
+            return Err(HistoryError::Compacted { requested, oldest: self.compacted });
+        }
+        Ok(())
+    }
+
+    /// The list as it was at `revision`: the current one with every later change undone.
+    pub(crate) fn list_at(
+        &self,
+        prefix: &Prefix,
+        revision: Revision,
+        page: &Page,
+    ) -> Result<Snapshot, HistoryError> {
+        self.check_reachable(revision)?;
+        let mut changed: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
+        for recorded in self.history.iter().rev().take_while(|recorded| recorded.event.revision() > revision)
+        {
+            if prefix.covers(recorded.event.key()) {
+                changed.insert(recorded.event.key(), recorded.event.prev.as_ref());
+            }
+        }
+        if changed.is_empty() {
+            return Ok(Snapshot { revision, ..self.list(prefix, page) });
+        }
+        let mut then: BTreeMap<&Key, &Arc<Stored>> =
+            self.covered(prefix, page.start_after.as_ref()).collect();
+        for (key, prev) in changed {
+            match prev {
+                Some(prev) if page.start_after.as_ref().is_none_or(|after| key > after) => {
+                    then.insert(key, prev)
+                }
+                _ => then.remove(key),
+            };
+        }
+        let mut items = then.into_values();
+        let page_items = items.by_ref().take(page.limit.unwrap_or(usize::MAX)).cloned().collect();
+        Ok(Snapshot { revision, items: page_items, remaining: items.count() })
+    }
+
+    /// The events after `revision` that `prefix` covers.
+    pub(crate) fn since(
+        &self,
+        prefix: &Prefix,
+        revision: Revision,
+    ) -> Result<VecDeque<Arc<Event>>, HistoryError> {
+        self.check_reachable(revision)?;
+        let first = self.history.partition_point(|recorded| recorded.event.revision() <= revision);
+        let later = self.history.range(first..).map(|recorded| &recorded.event);
+        Ok(later.filter(|event| prefix.covers(event.key())).cloned().collect())
+    }
+}
+
+/// The event that a stored change stands for, given the version that it replaced.
+pub(crate) fn event_of(change: Change, prev: Option<Arc<Stored>>) -> Event {
+    let kind = match change.kind {
+        ChangeKind::Delete => EventKind::Deleted,
+        ChangeKind::Put if change.revision == change.create_revision => EventKind::Added,
+        ChangeKind::Put => EventKind::Modified,
+    };
+    let object = Stored {
+        key: change.key,
+        value: change.value,
+        mod_revision: change.revision,
+        create_revision: change.create_revision,
+    };
+    Event { kind, object: Arc::new(object), prev }
+}

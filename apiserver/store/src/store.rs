@@ -1,0 +1,309 @@
+//! The store: reads and watches from memory, writes through the engine in groups.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use machinery::clock::Clock;
+use parking_lot::{Mutex, RwLock};
+
+use crate::engine::{Batch, Engine};
+use crate::error::{CommitError, EngineError, HistoryError};
+use crate::head::{Flight, Head};
+use crate::key::{Key, Prefix};
+use crate::limits::HistoryLimits;
+use crate::revision::Revision;
+use crate::state::{Event, Page, Snapshot, State, Stored};
+use crate::watch::Watcher;
+
+/// Makes an object's bytes when its revision is known, since they contain it. It is called under a lock: it must be quick and
+/// must not call the store.
+pub type Value = Box<dyn FnOnce(Revision) -> Bytes + Send>;
+
+/// One step of a transaction.
+pub enum Operation {
+    /// Writes an object that must not exist.
+    Create {
+        /// Where.
+        key: Key,
+        /// What.
+        value: Value,
+    },
+    /// Replaces an object that must be at `expected`.
+    Update {
+        /// Where.
+        key: Key,
+        /// The revision that the caller read.
+        expected: Revision,
+        /// What.
+        value: Value,
+    },
+    /// Removes an object that must be at `expected`.
+    Delete {
+        /// Where.
+        key: Key,
+        /// The revision that the caller read.
+        expected: Revision,
+        /// The last state that the event carries, under the revision of the deletion; `None`: as it was stored.
+        last: Option<Value>,
+    },
+}
+
+impl Operation {
+    /// Writes an object that must not exist.
+    pub fn create(key: Key, value: impl FnOnce(Revision) -> Bytes + Send + 'static) -> Self {
+        Self::Create { key, value: Box::new(value) }
+    }
+
+    /// Replaces an object that must be at `expected`.
+    pub fn update(
+        key: Key,
+        expected: Revision,
+        value: impl FnOnce(Revision) -> Bytes + Send + 'static,
+    ) -> Self {
+        Self::Update { key, expected, value: Box::new(value) }
+    }
+
+    /// Removes an object that must be at `expected`; its event carries `last`.
+    pub fn delete(
+        key: Key,
+        expected: Revision,
+        last: impl FnOnce(Revision) -> Bytes + Send + 'static,
+    ) -> Self {
+        Self::Delete { key, expected, last: Some(Box::new(last)) }
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        match self {
+            Self::Create { key, .. } | Self::Update { key, .. } | Self::Delete { key, .. } => key,
+        }
+    }
+
+    pub(crate) fn check(&self, current: Option<&Arc<Stored>>) -> Result<(), CommitError> {
+        match (self, current) {
+            (Self::Create { .. }, None) => Ok(()),
+            (Self::Create { .. }, Some(current)) => {
+                Err(CommitError::AlreadyExists { current: current.clone() })
+            }
+            (Self::Update { key, .. } | Self::Delete { key, .. }, None) => {
+                Err(CommitError::NotFound { key: key.clone() })
+            }
+            (Self::Update { expected, .. } | Self::Delete { expected, .. }, Some(current)) => {
+                if current.mod_revision == *expected {
+                    return Ok(());
+                }
+                Err(CommitError::Conflict { expected: *expected, current: current.clone() })
+            }
+        }
+    }
+}
+
+/// The current state and the recent history of all objects, durable before visible. Cheap to clone.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+/// Locks are taken in the order `head`, `state`.
+pub(crate) struct Inner {
+    engine: Arc<dyn Engine>,
+    blocking: bool,
+    clock: Clock,
+    limits: HistoryLimits,
+    head: Mutex<Head>,
+    pub(crate) state: RwLock<State>,
+}
+
+impl Store {
+    /// Reads everything from `engine`, with the usual length of history.
+    ///
+    /// # Errors
+    /// What [`Engine::load`] reports, and damage that only shows when the rows are put together.
+    pub async fn open(engine: impl Engine, clock: Clock) -> Result<Self, EngineError> {
+        Self::open_with(engine, clock, HistoryLimits::default()).await
+    }
+
+    /// Reads everything from `engine`.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_with(
+        engine: impl Engine,
+        clock: Clock,
+        limits: HistoryLimits,
+    ) -> Result<Self, EngineError> {
+        let engine: Arc<dyn Engine> = Arc::new(engine);
+        let blocking = engine.blocking();
+        let loaded = if blocking {
+            let engine = engine.clone();
+            tokio::task::spawn_blocking(move || engine.load()).await.map_err(|error| {
+                EngineError::Failed { step: "read", file: "the store".to_owned(), reason: error.to_string() }
+            })??
+        } else {
+            engine.load()?
+        };
+        let state =
+            State::replay(loaded).map_err(|reason| EngineError::Damaged { file: engine.name(), reason })?;
+        let head = Mutex::new(Head::at(state.revision));
+        Ok(Self(Arc::new(Inner { engine, blocking, clock, limits, head, state: RwLock::new(state) })))
+    }
+
+    /// The last revision that readers see.
+    pub fn revision(&self) -> Revision {
+        self.0.state.read().revision
+    }
+
+    /// The oldest revision that [`Store::watch`] and [`Store::list_at`] accept.
+    pub fn oldest(&self) -> Revision {
+        self.0.state.read().compacted()
+    }
+
+    /// How many objects there are.
+    pub fn object_count(&self) -> usize {
+        self.0.state.read().object_count()
+    }
+
+    /// How many events the history holds.
+    pub fn history_count(&self) -> usize {
+        self.0.state.read().history_count()
+    }
+
+    /// How many watchers there are.
+    pub fn watcher_count(&self) -> usize {
+        self.0.state.read().watchers.count()
+    }
+
+    /// Why the store stopped writing, if it did. Reads still answer what was acknowledged; the process should end.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        self.0.head.lock().failure().cloned()
+    }
+
+    /// One object.
+    pub fn get(&self, key: &Key) -> Option<Arc<Stored>> {
+        self.0.state.read().get(key).cloned()
+    }
+
+    /// The objects below a prefix, all at one revision.
+    pub fn list(&self, prefix: &Prefix, page: &Page) -> Snapshot {
+        self.0.state.read().list(prefix, page)
+    }
+
+    /// The objects below a prefix as they were at `revision`.
+    ///
+    /// # Errors
+    /// The history does not reach there.
+    pub fn list_at(
+        &self,
+        prefix: &Prefix,
+        revision: Revision,
+        page: &Page,
+    ) -> Result<Snapshot, HistoryError> {
+        self.0.state.read().list_at(prefix, revision, page)
+    }
+
+    /// Every event below a prefix after revision `from`.
+    ///
+    /// # Errors
+    /// The history does not reach there, or the store stopped.
+    pub fn watch(&self, prefix: &Prefix, from: Revision) -> Result<Watcher, HistoryError> {
+        let head = self.0.head.lock();
+        if let Some(failure) = head.failure() {
+            return Err(HistoryError::Poisoned(failure.clone()));
+        }
+        let mut state = self.0.state.write();
+        let backlog = state.since(prefix, from)?;
+        Ok(state.watchers.subscribe(prefix, from, backlog, &self.0))
+    }
+
+    /// Performs all operations or none, and returns when they are durable and visible: an event for each, with consecutive
+    /// revisions. Dropping the future does not take the transaction back.
+    ///
+    /// # Errors
+    /// A precondition that does not hold, or an engine that cannot write.
+    pub async fn commit(&self, operations: Vec<Operation>) -> Result<Vec<Arc<Event>>, CommitError> {
+        if operations.is_empty() {
+            return Ok(Vec::new());
+        }
+        let time = self.0.clock.now().timestamp();
+        let (answer, lead) = self.0.head.lock().stage(&self.0.state, operations, time)?;
+        if lead {
+            if self.0.blocking {
+                // Of its own, so that a caller that goes away does not take the others' transactions with it.
+                tokio::spawn(self.0.clone().flush());
+            } else {
+                self.0.flush_inline();
+            }
+        }
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => Err(CommitError::Poisoned("the process is shutting down".into())),
+        }
+    }
+}
+
+impl Inner {
+    fn take(&self) -> Option<Flight> {
+        let now = self.clock.now().timestamp();
+        let trim = |adding| self.state.read().trimmable(&self.limits, adding, now);
+        self.head.lock().take(trim)
+    }
+
+    fn flush_inline(&self) {
+        while let Some(flight) = self.take() {
+            let result = if flight.is_empty() { Ok(()) } else { self.engine.commit(&flight.batch) };
+            self.finish(flight, result);
+        }
+    }
+
+    async fn flush(self: Arc<Self>) {
+        while let Some(mut flight) = self.take() {
+            let result = if flight.is_empty() {
+                Ok(())
+            } else {
+                let batch = std::mem::take(&mut flight.batch);
+                let engine = self.engine.clone();
+                let (batch, result) = commit_blocking(engine, batch).await;
+                flight.batch = batch;
+                result
+            };
+            self.finish(flight, result);
+        }
+    }
+
+    /// Publishes and answers, in this order: whoever hears of a write can read it.
+    fn finish(&self, flight: Flight, result: Result<(), EngineError>) {
+        let failure = match result {
+            Ok(()) => None,
+            Err(error @ EngineError::Full { .. }) => Some(CommitError::Full(error.to_string().into())),
+            Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
+        };
+        match &failure {
+            None if flight.is_empty() => {}
+            None => {
+                self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
+                self.head.lock().published(&flight);
+            }
+            Some(failure) => {
+                tracing::error!(error = %failure, "a batch could not be written");
+                let mut head = self.head.lock();
+                head.fail(failure);
+                if head.failure().is_some() {
+                    self.state.write().watchers.stop();
+                }
+            }
+        }
+        flight.reply(failure.as_ref());
+    }
+}
+
+async fn commit_blocking(engine: Arc<dyn Engine>, batch: Batch) -> (Batch, Result<(), EngineError>) {
+    let file = engine.name();
+    let task = tokio::task::spawn_blocking(move || {
+        let result = engine.commit(&batch);
+        (batch, result)
+    });
+    match task.await {
+        Ok(done) => done,
+        Err(error) => {
+            let failed = EngineError::Failed { step: "commit to", file, reason: error.to_string() };
+            (Batch::default(), Err(failed))
+        }
+    }
+}

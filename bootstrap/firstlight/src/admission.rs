@@ -1,0 +1,58 @@
+//! The rules of the Cluster API kinds that upstream implements as webhooks, asked in this process.
+
+use machinery::field::FieldError;
+use machinery::status::Status;
+use registry::{Admission, Operation, Review, Subresource};
+use serde_json::Value;
+
+use crate::plane::MANIFEST_HASH;
+
+/// Defaults and validation of the Cluster API kinds.
+pub struct ClusterApiAdmission;
+
+impl Admission for ClusterApiAdmission {
+    fn mutate(&self, review: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        if !concerns(review) {
+            return Ok(());
+        }
+        let definition = &review.served.definition;
+        let outcome =
+            schemas::admission::set_defaults(&definition.group, &definition.kind, object, review.old);
+        outcome.map_err(|errors| invalid(review, &errors))
+    }
+
+    fn validate(
+        &self,
+        review: &Review<'_>,
+        object: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Status> {
+        let definition = &review.served.definition;
+        let (group, kind) = (&definition.group, &definition.kind);
+        if is_ours(review) && review.subresource == Subresource::Scale {
+            let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
+            let scaled = schemas::admission::admit_scale(group, kind, replicas, object);
+            return scaled.map_err(|errors| invalid(review, &errors));
+        }
+        if !concerns(review) {
+            return Ok(());
+        }
+        let found = schemas::admission::check(group, kind, object, review.old, review.dry_run);
+        warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
+        Ok(())
+    }
+}
+
+fn invalid(review: &Review<'_>, errors: &[FieldError]) -> Status {
+    let definition = &review.served.definition;
+    Status::invalid(&definition.group, &definition.kind, review.name, errors)
+}
+
+/// Definitions that somebody else installed under the same names bring rules of their own along.
+fn is_ours(review: &Review<'_>) -> bool {
+    review.served.definition.annotations.contains_key(MANIFEST_HASH)
+}
+
+fn concerns(review: &Review<'_>) -> bool {
+    is_ours(review) && review.subresource == Subresource::None && review.operation != Operation::Delete
+}

@@ -1,0 +1,262 @@
+//! The server's own certificates in its data directory: made at the first start, renewed before they expire.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use pki::kubeconfig::Kubeconfig;
+use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
+use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
+
+use crate::directory::{DataDirectory, write_private};
+
+/// How often it is checked whether a certificate is due. Certificates live for a year.
+const CHECK_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// The administrator's group, which authorisation lets do everything.
+const ADMIN_GROUP: &str = "system:masters";
+
+/// Everything the server needs to prove who it is and to know its administrator.
+pub struct Certificates {
+    folder: PathBuf,
+    authority: CertificateAuthority,
+    server: Identity,
+    admin: Identity,
+    names: Vec<String>,
+    clock: Clock,
+    random: Random,
+}
+
+impl Certificates {
+    /// Reads them from `directory`; makes what is missing, due, or does not name `listen`.
+    ///
+    /// # Errors
+    /// Where a file is damaged (it is named and left as it is) or the disk refuses.
+    pub fn load_or_create(
+        directory: &DataDirectory,
+        listen: SocketAddr,
+        clock: &Clock,
+        random: &Random,
+    ) -> Result<Self> {
+        let folder = directory.pki();
+        let authority = match read_identity(&folder, "ca")? {
+            Some(found) => CertificateAuthority::from_pem(&found.certificate, &found.key)
+                .with_context(|| format!("the certificate authority in {} is damaged", folder.display()))?,
+            None => {
+                let made = CertificateAuthority::generate(
+                    "firstlight",
+                    KeyAlgorithm::default(),
+                    None,
+                    clock.now(),
+                    random,
+                )?;
+                write_identity(&folder, "ca", &made.identity())?;
+                made
+            }
+        };
+        let names = server_names(listen);
+        let mut certificates = Self {
+            server: authority.issue(&Leaf::server("firstlight", names.clone()), clock.now(), random)?,
+            admin: authority.issue(&Leaf::client("firstlight-admin", &[ADMIN_GROUP]), clock.now(), random)?,
+            folder,
+            authority,
+            names,
+            clock: clock.clone(),
+            random: random.clone(),
+        };
+        certificates.adopt()?;
+        Ok(certificates)
+    }
+
+    /// Keeps what is on disk and still good, and writes down the rest.
+    fn adopt(&mut self) -> Result<()> {
+        for (name, is_server) in [("server", true), ("admin", false)] {
+            let found =
+                read_identity(&self.folder, name)?.filter(|identity| self.is_good(identity, is_server));
+            let slot = if is_server { &mut self.server } else { &mut self.admin };
+            match found {
+                Some(identity) => *slot = identity,
+                None => write_identity(&self.folder, name, slot)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_good(&self, identity: &Identity, is_server: bool) -> bool {
+        pki::inspect(&identity.certificate).is_ok_and(|facts| {
+            let named = !is_server || self.names.iter().all(|name| facts.names.contains(name));
+            named && !pki::renewal_due(&facts, self.clock.now())
+        })
+    }
+
+    /// Renews what is due; whether anything was.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    pub fn renew(&mut self) -> Result<bool> {
+        let (server_due, admin_due) = (!self.is_good(&self.server, true), !self.is_good(&self.admin, false));
+        if server_due {
+            let leaf = Leaf::server("firstlight", self.names.clone());
+            self.server = self.authority.issue(&leaf, self.clock.now(), &self.random)?;
+            write_identity(&self.folder, "server", &self.server)?;
+        }
+        if admin_due {
+            let leaf = Leaf::client("firstlight-admin", &[ADMIN_GROUP]);
+            self.admin = self.authority.issue(&leaf, self.clock.now(), &self.random)?;
+            write_identity(&self.folder, "admin", &self.admin)?;
+        }
+        Ok(server_due || admin_due)
+    }
+
+    /// The authority's certificate, PEM.
+    pub fn authority(&self) -> &str {
+        self.authority.certificate()
+    }
+
+    /// Settings of the TLS listener.
+    ///
+    /// # Errors
+    /// Where a certificate is damaged.
+    pub fn server_config(&self) -> Result<rustls::ServerConfig> {
+        let clients = ClientCertificates::Optional(self.authority.certificate().to_owned());
+        Ok(server_config(Arc::new(ServerCertificates::new(&self.server)?), &clients, ALPN_HTTP, &self.clock)?)
+    }
+
+    /// The administrator's kubeconfig for the server at `address`, YAML. Secret.
+    ///
+    /// # Errors
+    /// Never for certificates that were made here.
+    pub fn kubeconfig(&self, address: SocketAddr) -> Result<String> {
+        let kubeconfig = Kubeconfig {
+            cluster: "firstlight".into(),
+            user: "firstlight-admin".into(),
+            context: "firstlight".into(),
+            server: format!("https://{}", reachable(address)),
+            authority: self.authority.certificate().to_owned(),
+            identity: self.admin.clone(),
+        };
+        Ok(kubeconfig.to_yaml()?)
+    }
+}
+
+/// Checks for ever whether certificates are due; hands renewed ones to `renewed`.
+pub async fn keep_renewed(
+    mut certificates: Certificates,
+    clock: Clock,
+    renewed: impl Fn(&Certificates) -> Result<()>,
+) {
+    loop {
+        clock.sleep(CHECK_INTERVAL).await;
+        let outcome = certificates.renew().and_then(|any| if any { renewed(&certificates) } else { Ok(()) });
+        if let Err(error) = outcome {
+            tracing::error!("cannot renew certificates: {error:#}");
+        }
+    }
+}
+
+/// The address under which this machine reaches a server that listens on `address`.
+pub fn reachable(address: SocketAddr) -> SocketAddr {
+    let mut reachable = address;
+    if address.ip().is_unspecified() {
+        let loopback =
+            if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+        reachable.set_ip(loopback);
+    }
+    reachable
+}
+
+fn server_names(listen: SocketAddr) -> Vec<String> {
+    let mut names: Vec<String> = [
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        "firstlight",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let ip = listen.ip();
+    if !ip.is_unspecified() && !ip.is_loopback() {
+        names.push(ip.to_string());
+    }
+    names
+}
+
+fn read_identity(folder: &std::path::Path, name: &str) -> Result<Option<Identity>> {
+    let read = |end: &str| {
+        let path = folder.join(format!("{name}.{end}"));
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    };
+    Ok(read("crt")?.zip(read("key")?).map(|(certificate, key)| Identity { certificate, key }))
+}
+
+fn write_identity(folder: &std::path::Path, name: &str, identity: &Identity) -> Result<()> {
+    write_private(&folder.join(format!("{name}.key")), identity.key.as_bytes())?;
+    write_private(&folder.join(format!("{name}.crt")), identity.certificate.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+
+    fn epoch() -> DateTime<Utc> {
+        machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn certificates_stay_and_are_renewed_before_they_expire() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
+        directory.create().unwrap();
+        let (clock, random) = (Clock::simulated(epoch()), Random::seeded(1));
+        let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
+        let first = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
+        let second = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
+        assert_eq!(first.kubeconfig(listen).unwrap(), second.kubeconfig(listen).unwrap());
+        assert_eq!(first.authority(), second.authority());
+
+        let day = Duration::from_secs(24 * 3600);
+        tokio::time::advance(day * 200).await;
+        let mut third = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
+        assert!(!third.renew().unwrap(), "two thirds of a year have not passed");
+        tokio::time::advance(day * 60).await;
+        assert!(third.renew().unwrap());
+        assert_eq!(third.authority(), first.authority());
+        assert_ne!(third.server, first.server);
+        let facts = pki::inspect(&third.server.certificate).unwrap();
+        assert!(facts.not_after > clock.now() + chrono::Duration::days(300));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_damaged_authority_is_named_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
+        directory.create().unwrap();
+        let (clock, random) = (Clock::simulated(epoch()), Random::seeded(1));
+        let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
+        write_private(&directory.pki().join("ca.crt"), b"garbage").unwrap();
+        write_private(&directory.pki().join("ca.key"), b"garbage").unwrap();
+        let error = Certificates::load_or_create(&directory, listen, &clock, &random).err().unwrap();
+        assert!(format!("{error:#}").contains("pki is damaged"), "{error:#}");
+        assert_eq!(std::fs::read(directory.pki().join("ca.crt")).unwrap(), b"garbage");
+    }
+
+    #[test]
+    fn an_unspecified_address_is_reached_over_loopback() {
+        assert_eq!(reachable("0.0.0.0:6443".parse().unwrap()).to_string(), "127.0.0.1:6443");
+        assert_eq!(reachable("[::]:6443".parse().unwrap()).to_string(), "[::1]:6443");
+        assert_eq!(reachable("10.0.0.5:1".parse().unwrap()).to_string(), "10.0.0.5:1");
+    }
+}

@@ -1,0 +1,216 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Brings up a first Cluster API management cluster, out of one binary.
+///
+/// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
+/// every Cluster API controller in the same process, applies the file and shows the cluster until it is Available.
+#[derive(Debug, Parser)]
+#[command(
+    name = "firstlight",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start everything, apply manifests, and show the clusters until they are Available
+    ///
+    /// Ctrl-C stops; the next `up` on the same data directory goes on where it was.
+    #[command(
+        after_help = "Examples:\n  firstlight up -f examples/first-cluster.yaml\n  firstlight up -f clusters/ --wait 10m --exit-when-available\n  cat cluster.yaml | firstlight up -f -"
+    )]
+    Up(UpOptions),
+    /// Start everything without the live view: for systemd, containers and tests
+    Serve(ServerOptions),
+    /// Run the controllers alone, against the cluster of a kubeconfig
+    Controllers(ControllersOptions),
+    /// Print the path of the kubeconfig, or with --raw its content
+    Kubeconfig(KubeconfigOptions),
+    /// Show whether a server runs on the data directory, and the clusters it has
+    Status(StatusOptions),
+    /// Print the version
+    Version(OutputOptions),
+    /// Print a completion script for a shell
+    Completion {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where the server keeps its data.
+#[derive(Debug, Clone, Args)]
+pub struct DirectoryOptions {
+    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
+    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Options of `serve`, and of `up`.
+#[derive(Debug, Clone, Args)]
+pub struct ServerOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Address to listen on; port 0 takes any free one. Only loopback unless you say otherwise
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    pub listen: std::net::SocketAddr,
+    /// Where to write the administrator's kubeconfig [default: <data-dir>/kubeconfig]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// How objects are stored
+    #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
+    pub store: StoreChoice,
+    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated
+    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
+    pub controllers: ControllerSelection,
+}
+
+/// The stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StoreChoice {
+    /// In the data directory; survives a crash and a power cut
+    Embedded,
+    /// In memory; gone when the process ends
+    Memory,
+}
+
+/// Options of `up`.
+#[derive(Debug, Clone, Args)]
+pub struct UpOptions {
+    /// Options shared with `serve`.
+    #[command(flatten)]
+    pub server: ServerOptions,
+    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub filename: Vec<PathBuf>,
+    /// Give up when the clusters are not Available after this time, as 90s, 10m or 1h
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub wait: Option<std::time::Duration>,
+    /// Stop, with exit code 0, as soon as every cluster is Available
+    #[arg(long)]
+    pub exit_when_available: bool,
+}
+
+/// Options of `controllers`.
+#[derive(Debug, Clone, Args)]
+pub struct ControllersOptions {
+    /// Kubeconfig of the cluster to control
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    pub kubeconfig: PathBuf,
+    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated
+    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
+    pub controllers: ControllerSelection,
+}
+
+/// Options of `kubeconfig`.
+#[derive(Debug, Clone, Args)]
+pub struct KubeconfigOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Print the content instead of the path; it holds a private key
+    #[arg(long)]
+    pub raw: bool,
+}
+
+/// Options of `status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusOptions {
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Form of the output
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `-o`.
+#[derive(Debug, Clone, Args)]
+pub struct OutputOptions {
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub output: Option<Output>,
+}
+
+/// Forms of output for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// The controllers that run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControllerSelection {
+    /// Cluster, Machine, MachineSet, MachineDeployment
+    pub core: bool,
+    /// KubeadmConfig, KubeadmControlPlane
+    pub kubeadm: bool,
+    /// DevCluster, DevMachine
+    pub simulated: bool,
+}
+
+impl std::str::FromStr for ControllerSelection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let none = Self { core: false, kubeadm: false, simulated: false };
+        match text {
+            "all" => return Ok(Self { core: true, kubeadm: true, simulated: true }),
+            "none" | "" => return Ok(none),
+            _ => {}
+        }
+        let mut selection = none;
+        for name in text.split(',').map(str::trim) {
+            match name {
+                "core" => selection.core = true,
+                "kubeadm" => selection.kubeadm = true,
+                "simulated" => selection.simulated = true,
+                other => {
+                    return Err(format!(
+                        "no controller is called {other:?}; there are core, kubeadm and simulated"
+                    ));
+                }
+            }
+        }
+        Ok(selection)
+    }
+}
+
+fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    machinery::duration::parse(text)
+        .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn controller_lists() {
+        let only_core = ControllerSelection { core: true, kubeadm: false, simulated: false };
+        assert_eq!("core".parse(), Ok(only_core));
+        assert_eq!("all".parse::<ControllerSelection>().map(|s| s.simulated), Ok(true));
+        assert!("cores".parse::<ControllerSelection>().is_err());
+    }
+}

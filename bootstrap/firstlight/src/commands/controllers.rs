@@ -1,0 +1,53 @@
+//! `firstlight controllers`: the controllers alone, against any cluster.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use engine::Manager;
+use engine::network::RealNetwork;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use machinery::clock::Clock;
+use machinery::random::Random;
+
+use super::interrupted;
+use crate::cli::ControllersOptions;
+use crate::plane::start_controllers;
+
+/// Runs until it is interrupted.
+///
+/// # Errors
+/// Where the kubeconfig cannot be used.
+pub async fn run(options: &ControllersOptions) -> Result<()> {
+    let client = client(&options.kubeconfig).await?;
+    let version = client.apiserver_version().await.context("the cluster does not answer")?;
+    let manager = manager(client);
+    start_controllers(&manager, options.controllers);
+    tracing::info!(version = version.git_version, "controllers are running");
+    interrupted().await;
+    manager.stop().await;
+    Ok(())
+}
+
+/// A client from a kubeconfig file.
+///
+/// # Errors
+/// Where the file cannot be read or is no kubeconfig.
+pub async fn client(path: &std::path::Path) -> Result<Client> {
+    let failed = || format!("cannot use the kubeconfig {}", path.display());
+    let kubeconfig = Kubeconfig::read_from(path).with_context(failed)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .with_context(failed)?;
+    Client::try_from(config).with_context(failed)
+}
+
+/// What controllers and views share when they work on another process's API server.
+pub fn manager(client: Client) -> Manager {
+    Manager::new(engine::Options {
+        client,
+        clock: Clock::system(),
+        random: Random::system(),
+        network: Arc::new(RealNetwork),
+    })
+}

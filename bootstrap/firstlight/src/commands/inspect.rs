@@ -1,0 +1,110 @@
+//! Commands that look: `kubeconfig`, `status`, `version`.
+
+use anyhow::{Context, Result, bail};
+use machinery::clock::Clock;
+use serde_json::json;
+
+use super::{controllers, print, say};
+use crate::cli::{KubeconfigOptions, OutputOptions, StatusOptions};
+use crate::directory::{DataDirectory, Running};
+use crate::tree::model::{State, entries};
+use crate::tree::render;
+use crate::tree::view::View;
+
+/// Prints the kubeconfig's path or content.
+///
+/// # Errors
+/// Where there is none yet.
+pub fn kubeconfig(options: &KubeconfigOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let path = directory.running()?.map_or_else(|| directory.kubeconfig(), |running| running.kubeconfig);
+    if !path.exists() {
+        bail!(
+            "there is no kubeconfig at {}; start `firstlight up` or `firstlight serve` first",
+            path.display()
+        );
+    }
+    if options.raw {
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        return say(&text);
+    }
+    say(&format!("{}\n", path.display()))
+}
+
+/// Shows the server of a data directory and its clusters.
+///
+/// # Errors
+/// Where none serves.
+pub async fn status(options: &StatusOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let Some(running) = directory.running()? else {
+        bail!(
+            "no server runs on {}; start one with `firstlight up` or `firstlight serve`",
+            directory.path().display()
+        );
+    };
+    let client = controllers::client(&running.kubeconfig).await?;
+    let version = client.apiserver_version().await;
+    let version =
+        version.with_context(|| format!("{} (process {}) does not answer", running.server, running.pid))?;
+    let manager = controllers::manager(client);
+    let view = View::new(&manager);
+    view.ready().await;
+    let objects = view.objects();
+    let entries = entries(&objects);
+    manager.stop().await;
+    if let Some(output) = options.output.output {
+        return print(&report(&running, &version.git_version, &entries), output);
+    }
+    let mut text = format!(
+        "Server:     {} ({}, process {})\nKubeconfig: {}\n\n",
+        running.server,
+        version.git_version,
+        running.pid,
+        running.kubeconfig.display()
+    );
+    if entries.is_empty() {
+        text.push_str("No clusters.\n");
+    }
+    for line in render::tree(&entries, Clock::system().now(), usize::MAX, false) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    say(&text)
+}
+
+fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry]) -> serde_json::Value {
+    let objects: Vec<serde_json::Value> = entries
+        .iter()
+        .map(|entry| {
+            let state = match entry.state {
+                State::Good => "Ready",
+                State::Waiting => "Waiting",
+                State::Deleting => "Deleting",
+            };
+            json!({"object": entry.key, "depth": entry.depth, "state": state, "summary": entry.summary, "waitingFor": entry.waiting_for})
+        })
+        .collect();
+    json!({
+        "server": running.server, "pid": running.pid, "kubeconfig": running.kubeconfig,
+        "version": version, "objects": objects,
+    })
+}
+
+/// Prints the version.
+///
+/// # Errors
+/// Where standard output is closed.
+pub fn version(options: &OutputOptions) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    match options.output {
+        Some(output) => print(
+            &json!({"version": version, "kubernetes": "v1.36", "clusterAPI": "v1.14, contract v1beta2"}),
+            output,
+        ),
+        None => say(&format!(
+            "firstlight {version} (Kubernetes API v1.36, Cluster API v1.14, contract v1beta2)\n"
+        )),
+    }
+}

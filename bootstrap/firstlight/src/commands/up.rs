@@ -1,0 +1,87 @@
+//! `firstlight up`: start, apply, show the clusters until they are Available.
+
+use anyhow::{Result, bail};
+
+use super::{interrupted, say};
+use crate::cli::UpOptions;
+use crate::manifests::apply::apply_all;
+use crate::manifests::read::{Document, read_all};
+use crate::process::Process;
+use crate::tree::model::{Objects, all_available, entries};
+use crate::tree::view::{Screen, View, show};
+
+/// Runs until it is interrupted, or with `--exit-when-available` until every cluster is Available.
+///
+/// # Errors
+/// A manifest that is wrong (before anything starts, where that can be told), a server that cannot start, `--wait` that has passed.
+pub async fn run(options: &UpOptions) -> Result<()> {
+    let documents = read_all(&options.filename)?;
+    let process = Process::start(&options.server).await?;
+    say(&format!(
+        "firstlight is up at https://{}\nexport KUBECONFIG={}\n\n",
+        crate::certificates::reachable(process.address),
+        process.kubeconfig.display()
+    ))?;
+    let outcome = follow(&process, &documents, options).await;
+    process.stop().await;
+    outcome
+}
+
+async fn follow(process: &Process, documents: &[Document], options: &UpOptions) -> Result<()> {
+    let client = process.plane.client("firstlight-up");
+    let view = View::new(&process.manager);
+    view.ready().await;
+    for applied in apply_all(&process.plane.registry, &client, documents).await? {
+        say(&format!("{} {}\n", applied.what, applied.outcome))?;
+    }
+    say("\n")?;
+    tokio::select! {
+        biased;
+        () = interrupted() => say("\nStopping. `firstlight up` on the same directory goes on from here.\n"),
+        outcome = watch(process, &view, options) => outcome,
+    }
+}
+
+async fn watch(process: &Process, view: &View, options: &UpOptions) -> Result<()> {
+    let clock = machinery::clock::Clock::system();
+    let mut screen = Screen::new(&clock);
+    let until_available = show(view, &mut screen, all_available);
+    match options.wait {
+        None => until_available.await?,
+        Some(limit) => match tokio::time::timeout(limit, until_available).await {
+            Ok(outcome) => outcome?,
+            Err(_) => bail!("not Available after {}s:\n{}", limit.as_secs(), missing(&view.objects())),
+        },
+    }
+    say(&next_steps(process, &view.objects()))?;
+    if options.exit_when_available {
+        return Ok(());
+    }
+    show(view, &mut screen, |_| false).await?;
+    Ok(())
+}
+
+/// What is still missing, a line an object.
+fn missing(objects: &Objects) -> String {
+    let waiting = entries(objects).into_iter().filter(|entry| !entry.waiting_for.is_empty());
+    let lines: Vec<String> = waiting.map(|entry| format!("  {}: {}", entry.key, entry.waiting_for)).collect();
+    if lines.is_empty() { "  there is no Cluster; apply one with -f".to_owned() } else { lines.join("\n") }
+}
+
+fn next_steps(process: &Process, objects: &Objects) -> String {
+    let mut text = format!(
+        "\nAvailable. Next:\n  export KUBECONFIG={}\n  kubectl get clusters,machines -A\n",
+        process.kubeconfig.display()
+    );
+    for cluster in &objects.clusters {
+        let (namespace, name) = (&cluster["metadata"]["namespace"], &cluster["metadata"]["name"]);
+        if let (Some(namespace), Some(name)) = (namespace.as_str(), name.as_str()) {
+            text.push_str(&format!(
+                "  kubectl get secret -n {namespace} {name}-kubeconfig -o jsonpath='{{.data.value}}' | base64 -d > {name}.kubeconfig\n  \
+                 kubectl --kubeconfig {name}.kubeconfig get nodes\n"
+            ));
+        }
+    }
+    text.push('\n');
+    text
+}

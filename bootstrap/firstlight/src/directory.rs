@@ -1,0 +1,162 @@
+//! The data directory: where it is, what stands in it, with which permissions.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// The directory that holds everything of one server.
+#[derive(Debug, Clone)]
+pub struct DataDirectory(PathBuf);
+
+/// What a running server writes down for `status` and other commands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Running {
+    /// Process id.
+    pub pid: u32,
+    /// `https://127.0.0.1:6443`
+    pub server: String,
+    /// Where the administrator's kubeconfig is.
+    pub kubeconfig: PathBuf,
+}
+
+impl DataDirectory {
+    /// `chosen`, or the default: `$XDG_DATA_HOME/firstlight`, as root `/var/lib/firstlight`.
+    ///
+    /// # Errors
+    /// Where neither `HOME` nor `XDG_DATA_HOME` is set.
+    pub fn locate(chosen: Option<&Path>) -> Result<Self> {
+        if let Some(path) = chosen {
+            return Ok(Self(path.to_owned()));
+        }
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(base) = variable("XDG_DATA_HOME") {
+            return Ok(Self(base.join("firstlight")));
+        }
+        let home = variable("HOME").context("neither HOME nor XDG_DATA_HOME is set; say --data-dir")?;
+        if home == Path::new("/root") {
+            return Ok(Self("/var/lib/firstlight".into()));
+        }
+        Ok(Self(home.join(".local/share/firstlight")))
+    }
+
+    /// Makes it, readable by its owner only.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    pub fn create(&self) -> Result<()> {
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        for path in [self.0.clone(), self.pki()] {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&path)
+                .with_context(|| format!("cannot make the data directory {}", path.display()))?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))
+                .with_context(|| format!("cannot protect {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Certificates and keys.
+    pub fn pki(&self) -> PathBuf {
+        self.0.join("pki")
+    }
+
+    /// The administrator's kubeconfig, unless the user chose another place.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.0.join("kubeconfig")
+    }
+
+    fn running_file(&self) -> PathBuf {
+        self.0.join("server.json")
+    }
+
+    /// Writes down who serves.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    pub fn write_running(&self, running: &Running) -> Result<()> {
+        write_private(&self.running_file(), &serde_json::to_vec_pretty(running)?)
+    }
+
+    /// Who served last on this directory; it may have ended since.
+    ///
+    /// # Errors
+    /// Where the file is damaged.
+    pub fn running(&self) -> Result<Option<Running>> {
+        let path = self.running_file();
+        match std::fs::read(&path) {
+            Ok(text) => {
+                let running = serde_json::from_slice(&text);
+                Ok(Some(running.with_context(|| format!("{} is damaged", path.display()))?))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Nobody serves any more.
+    pub fn remove_running(&self) {
+        // Whoever reads the file also asks the server itself, so a file left behind misleads nobody.
+        drop(std::fs::remove_file(self.running_file()));
+    }
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+///
+/// # Errors
+/// Where the disk refuses.
+pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let failed = || format!("cannot write {}", path.display());
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent).with_context(failed)?;
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let temporary = path.with_file_name(name);
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .with_context(failed)?;
+    file.write_all(content).and_then(|()| file.sync_all()).with_context(failed)?;
+    std::fs::rename(&temporary, path).with_context(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn private_files_are_private_and_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/kubeconfig");
+        write_private(&path, b"one").unwrap();
+        write_private(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_directory_is_closed_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(&folder.path().join("data"))).unwrap();
+        directory.create().unwrap();
+        assert_eq!(std::fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(directory.running().unwrap().is_none());
+    }
+}

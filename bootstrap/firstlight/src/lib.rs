@@ -1,0 +1,12 @@
+//! The binary's parts: command line, assembly of the process, manifests, live view.
+
+pub mod admission;
+pub mod certificates;
+pub mod cli;
+pub mod commands;
+pub mod directory;
+pub mod logging;
+pub mod manifests;
+pub mod plane;
+pub mod process;
+pub mod tree;

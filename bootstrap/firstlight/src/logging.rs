@@ -1,0 +1,19 @@
+//! Logs go to standard error: text on a terminal, JSON otherwise; `RUST_LOG` chooses what.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. `quiet` shows warnings only, so that a live view is not torn apart.
+pub fn start(quiet: bool) {
+    let default = if quiet { "warn" } else { "info" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let outcome = if std::io::stderr().is_terminal() {
+        builder.with_target(false).try_init()
+    } else {
+        builder.json().with_target(true).try_init()
+    };
+    // A second start, as tests do, keeps the first one's settings.
+    drop(outcome);
+}

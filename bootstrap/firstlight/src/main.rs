@@ -1,0 +1,49 @@
+//! `firstlight`: from nothing to a first Cluster API management cluster, out of one binary.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{CommandFactory, Parser};
+use firstlight::cli::{Cli, Command};
+use firstlight::commands::{controllers, inspect, serve, up};
+use firstlight::logging;
+
+fn main() -> ExitCode {
+    // Errors of the command line end here with exit code 2.
+    let cli = Cli::parse();
+    logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_)));
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            use std::io::Write;
+            // Nobody is left to tell where standard error is closed.
+            drop(writeln!(std::io::stderr(), "firstlight: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Kubeconfig(options) => return inspect::kubeconfig(&options),
+        Command::Version(options) => return inspect::version(&options),
+        Command::Completion { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "firstlight", &mut std::io::stdout());
+            return Ok(());
+        }
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(async {
+        match command {
+            Command::Up(options) => up::run(&options).await,
+            Command::Serve(options) => serve::run(&options).await,
+            Command::Controllers(options) => controllers::run(&options).await,
+            Command::Status(options) => inspect::status(&options).await,
+            Command::Kubeconfig(_) | Command::Version(_) | Command::Completion { .. } => Ok(()),
+        }
+    })
+}

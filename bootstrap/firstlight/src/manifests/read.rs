@@ -1,0 +1,274 @@
+//! Reads manifests from files, folders and standard input.
+//!
+//! Each document keeps its file and first line, so that whatever is found wrong with it later can say where.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// One object of a manifest.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The file as the user named it, or `<stdin>`.
+    pub file: String,
+    /// Line on which the document begins, counted from 1.
+    pub line: usize,
+    /// The object.
+    pub object: Value,
+    /// The text it was read from; for a part of a `List`, that of the whole list.
+    text: String,
+}
+
+impl Document {
+    /// The line of a field given by its path (`spec.template.spec.version`), as far as the text shows it.
+    pub fn line_of(&self, field: &str) -> Option<usize> {
+        let names =
+            field.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err());
+        let lines: Vec<&str> = self.text.lines().collect();
+        let mut found = None;
+        let mut from = 0;
+        for name in names {
+            let is_key = |line: &&str| {
+                let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['{', '"', ' ']);
+                line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches('"').starts_with(':'))
+            };
+            let inline =
+                |line: &&str| line.contains(&format!("{name}:")) || line.contains(&format!("\"{name}\":"));
+            let position = lines.get(from..)?.iter().position(|line| is_key(line) || inline(line));
+            let Some(position) = position else { break };
+            found = Some(self.line + from + position);
+            from += position;
+        }
+        found
+    }
+}
+
+/// What can be wrong with the manifests themselves.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file is not there or cannot be read.
+    #[error("cannot read {file}: {reason}")]
+    Unreadable {
+        /// As the user named it.
+        file: String,
+        /// Why.
+        reason: std::io::Error,
+    },
+    /// The folder has no manifests.
+    #[error("{0} holds no .yaml, .yml or .json file")]
+    EmptyFolder(String),
+    /// The text is not YAML or JSON.
+    #[error("{file}:{line}:{column}: {reason}")]
+    Syntax {
+        /// As the user named it.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What the parser met.
+        reason: String,
+    },
+    /// The document is no Kubernetes object.
+    #[error("{file}:{line}: {reason}")]
+    NotAnObject {
+        /// As the user named it.
+        file: String,
+        /// Where the document begins.
+        line: usize,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// All documents of all sources, in order; `List` objects are taken apart.
+///
+/// # Errors
+/// The first thing wrong, with its place.
+pub fn read_all(sources: &[PathBuf]) -> Result<Vec<Document>, ReadError> {
+    let mut documents = Vec::new();
+    for source in sources {
+        for (file, text) in texts(source)? {
+            documents.extend(parse(&file, &text)?);
+        }
+    }
+    Ok(documents)
+}
+
+fn texts(source: &Path) -> Result<Vec<(String, String)>, ReadError> {
+    let file = source.display().to_string();
+    let unreadable = |file: &str, reason| ReadError::Unreadable { file: file.to_owned(), reason };
+    if file == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(|error| unreadable("<stdin>", error))?;
+        return Ok(vec![("<stdin>".to_owned(), text)]);
+    }
+    if !source.is_dir() {
+        let text = std::fs::read_to_string(source).map_err(|error| unreadable(&file, error))?;
+        return Ok(vec![(file, text)]);
+    }
+    let entries = std::fs::read_dir(source).map_err(|error| unreadable(&file, error))?;
+    let manifest = |path: &PathBuf| {
+        path.is_file() && path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json")
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(manifest).collect();
+    paths.sort();
+    if paths.is_empty() {
+        return Err(ReadError::EmptyFolder(file));
+    }
+    let read = |path: PathBuf| {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&name, error))?;
+        Ok((name, text))
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The documents of one text.
+///
+/// # Errors
+/// The first thing wrong, with its place.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Document>, ReadError> {
+    let mut documents = Vec::new();
+    for (line, part) in split(text) {
+        let value = parse_one(file, line, part)?;
+        match value {
+            Value::Null => {}
+            Value::Object(_) => flatten(file, line, part, value, &mut documents)?,
+            other => {
+                let reason =
+                    format!("expected an object with apiVersion and kind, found {}", describe(&other));
+                return Err(ReadError::NotAnObject { file: file.to_owned(), line, reason });
+            }
+        }
+    }
+    Ok(documents)
+}
+
+/// Documents between `---` lines, each with the line on which it begins.
+fn split(text: &str) -> Vec<(usize, &str)> {
+    let mut parts = Vec::new();
+    let (mut start, mut start_line, mut offset) = (0, 1, 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let bare = line.trim_end();
+        if bare == "---" || bare.starts_with("--- ") {
+            parts.push((start_line, &text[start..offset]));
+            start = offset + line.len();
+            start_line = number + 2;
+        }
+        offset += line.len();
+    }
+    parts.push((start_line, &text[start..]));
+    parts
+}
+
+fn parse_one(file: &str, line: usize, text: &str) -> Result<Value, ReadError> {
+    let has_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    if !text.lines().any(has_content) {
+        return Ok(Value::Null);
+    }
+    serde_saphyr::from_str(text).map_err(|error| {
+        let (row, column) =
+            error.location().map_or((1, 1), |place| (place.line() as usize, place.column() as usize));
+        let reason = error.to_string();
+        let reason = reason.lines().next().unwrap_or("not valid YAML");
+        // The parser counts lines from where the document begins.
+        let reason =
+            reason.split_once(&format!("line {row} column {column}: ")).map_or(reason, |(_, what)| what);
+        let reason = reason.to_owned();
+        ReadError::Syntax { file: file.to_owned(), line: line + row - 1, column, reason }
+    })
+}
+
+fn flatten(
+    file: &str,
+    line: usize,
+    source: &str,
+    mut value: Value,
+    documents: &mut Vec<Document>,
+) -> Result<(), ReadError> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let missing: Vec<&str> = ["apiVersion", "kind"].into_iter().filter(|key| text(key).is_empty()).collect();
+    if !missing.is_empty() {
+        let reason = format!("the object has no {}", missing.join(" and no "));
+        return Err(ReadError::NotAnObject { file: file.to_owned(), line, reason });
+    }
+    if text("kind") == "List" && text("apiVersion") == "v1" {
+        if let Some(Value::Array(items)) = value.get_mut("items").map(Value::take) {
+            for item in items {
+                flatten(file, line, source, item, documents)?;
+            }
+        }
+        return Ok(());
+    }
+    documents.push(Document { file: file.to_owned(), line, object: value, text: source.to_owned() });
+    Ok(())
+}
+
+fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "a list",
+        Value::String(_) => "a text",
+        Value::Number(_) => "a number",
+        Value::Bool(_) => "a boolean",
+        Value::Null | Value::Object(_) => "nothing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_know_their_lines() {
+        let text = "# a comment\n---\napiVersion: v1\nkind: A\n---\n\n---\napiVersion: v1\nkind: B\n";
+        let documents = parse("x.yaml", text).unwrap();
+        let found: Vec<(usize, &str)> =
+            documents.iter().map(|d| (d.line, d.object["kind"].as_str().unwrap())).collect();
+        assert_eq!(found, [(3, "A"), (8, "B")]);
+    }
+
+    #[test]
+    fn fields_are_found_in_the_text() {
+        let text = "---\napiVersion: v1\nkind: A\nspec:\n  template:\n    spec:\n      items:\n      - name: x\n        size: 1\n      flow: {depth: 2}\n";
+        let document = &parse("x.yaml", text).unwrap()[0];
+        let cases = [
+            ("kind", Some(3)),
+            ("spec.template.spec", Some(6)),
+            ("spec.template.spec.items[0].size", Some(9)),
+            ("spec.template.spec.flow.depth", Some(10)),
+            ("spec.nothing", Some(4)),
+            ("nothing", None),
+        ];
+        for (field, expected) in cases {
+            assert_eq!(document.line_of(field), expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn lists_are_taken_apart() {
+        let text = r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"A"},{"apiVersion":"v1","kind":"B"}]}"#;
+        assert_eq!(parse("x.json", text).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let cases = [
+            ("apiVersion: v1\nkind: A\n---\nspec:\n  a: [1, 2\n  b: 3\n", "x.yaml:6:"),
+            ("apiVersion: v1\n---\nkind: B\n", "x.yaml:1: the object has no kind"),
+            ("- 1\n- 2\n", "x.yaml:1: expected an object with apiVersion and kind, found a list"),
+            ("a: b: c\n", "x.yaml:1:"),
+        ];
+        for (text, expected) in cases {
+            let error = parse("x.yaml", text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_all(&[PathBuf::from("/nonexistent/cluster.yaml")]).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /nonexistent/cluster.yaml: "), "{error}");
+    }
+}

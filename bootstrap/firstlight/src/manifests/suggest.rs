@@ -1,0 +1,51 @@
+//! "Did you mean": the nearest of the names that exist.
+
+/// The candidate nearest to `word`, when it is near enough to be meant.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(rows[i - 2][j - 2] + 1);
+            }
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_not() {
+        let kinds = ["Cluster", "Machine", "MachineSet", "MachineDeployment", "KubeadmControlPlane"];
+        let cases = [
+            ("Clutser", Some("Cluster")),
+            ("cluster", Some("Cluster")),
+            ("MachineDeploymnet", Some("MachineDeployment")),
+            ("KubeadmControlPlain", Some("KubeadmControlPlane")),
+            ("Deployment", None),
+            ("Xyz", None),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(nearest(word, kinds), expected, "{word}");
+        }
+    }
+}

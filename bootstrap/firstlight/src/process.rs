@@ -1,0 +1,115 @@
+//! One serving process on a data directory: lock, store, certificates, sockets, controllers, and their orderly end.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use engine::Manager;
+use engine::network::RealNetwork;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use serving::Listener;
+use serving::listener::Tls;
+use store::{Embedded, Memory, Store};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::certificates::{Certificates, keep_renewed, reachable};
+use crate::cli::{ServerOptions, StoreChoice};
+use crate::directory::{DataDirectory, Running, write_private};
+use crate::plane::{Doors, Plane, start_controllers};
+
+/// A running server.
+pub struct Process {
+    /// The plane it serves.
+    pub plane: Plane,
+    /// What its controllers share.
+    pub manager: Manager,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The administrator's kubeconfig.
+    pub kubeconfig: PathBuf,
+    directory: DataDirectory,
+    _lock: store::DataDirectory,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+    renewing: JoinHandle<()>,
+}
+
+impl Process {
+    /// Starts everything that `options` say. When it returns, the API answers and the kubeconfig is written.
+    ///
+    /// # Errors
+    /// A directory that another process holds or that is damaged, a port in use, a disk that refuses.
+    pub async fn start(options: &ServerOptions) -> Result<Self> {
+        let doors =
+            Doors { clock: Clock::system(), random: Random::system(), network: Arc::new(RealNetwork) };
+        let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+        // Also for a store in memory: certificates and kubeconfig are this process's alone.
+        let lock = store::DataDirectory::open(directory.path())?;
+        directory.create()?;
+        let store = open_store(lock.clone(), options.store, &doors.clock).await?;
+        let tcp = bind(options.listen).await?;
+        let address = tcp.local_addr().context("the listening socket has no address")?;
+        let certificates = Certificates::load_or_create(&directory, address, &doors.clock, &doors.random)?;
+        let plane = Plane::start(store, &doors, None).await?;
+
+        let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
+        write_private(&kubeconfig, certificates.kubeconfig(address)?.as_bytes())?;
+        let tls = Tls::new(certificates.server_config()?);
+        let (stop, stopped) = oneshot::channel();
+        let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
+        let serving = tokio::spawn(async move {
+            listener.serve(tcp, async { drop(stopped.await) }).await;
+        });
+        let renewed_kubeconfig = kubeconfig.clone();
+        let renewing = tokio::spawn(keep_renewed(certificates, doors.clock.clone(), move |certificates| {
+            tls.replace(certificates.server_config()?);
+            write_private(&renewed_kubeconfig, certificates.kubeconfig(address)?.as_bytes())
+        }));
+        let manager = plane.manager();
+        start_controllers(&manager, options.controllers);
+        let server = format!("https://{}", reachable(address));
+        directory.write_running(&Running {
+            pid: std::process::id(),
+            server,
+            kubeconfig: kubeconfig.clone(),
+        })?;
+        Ok(Self { plane, manager, address, kubeconfig, directory, _lock: lock, stop, serving, renewing })
+    }
+
+    /// Stops the controllers, answers what is in flight, and lets the directory go.
+    pub async fn stop(self) {
+        self.renewing.abort();
+        self.manager.stop().await;
+        // The other end is gone only where serving has ended already.
+        let _ = self.stop.send(());
+        if let Err(error) = self.serving.await {
+            tracing::warn!(%error, "the listener did not end well");
+        }
+        self.directory.remove_running();
+    }
+}
+
+async fn open_store(lock: store::DataDirectory, choice: StoreChoice, clock: &Clock) -> Result<Store> {
+    match choice {
+        StoreChoice::Embedded => {
+            let opened = tokio::task::spawn_blocking(move || Embedded::open(&lock)).await;
+            let embedded = opened.context("the store could not be opened")??;
+            Ok(Store::open(embedded, clock.clone()).await?)
+        }
+        StoreChoice::Memory => Ok(Store::open(Memory::default(), clock.clone()).await?),
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Ok(listener) => Ok(listener),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => bail!(
+            "{address} is in use; stop what listens there, or choose another address with --listen (port 0 takes any free one)"
+        ),
+        Err(error) => Err(error).with_context(|| format!("cannot listen on {address}")),
+    }
+}

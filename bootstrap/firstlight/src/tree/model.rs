@@ -1,0 +1,251 @@
+//! From objects to the entries of the tree. Pure.
+
+use chrono::{DateTime, Utc};
+use machinery::clock::parse_rfc3339;
+use serde_json::Value;
+
+/// The objects that the tree is made of, as the API server has them.
+#[derive(Debug, Clone, Default)]
+pub struct Objects {
+    /// Clusters.
+    pub clusters: Vec<Value>,
+    /// Control planes of any kind.
+    pub control_planes: Vec<Value>,
+    /// Infrastructure clusters of any kind.
+    pub infrastructure: Vec<Value>,
+    /// MachineDeployments.
+    pub machine_deployments: Vec<Value>,
+    /// Machines.
+    pub machines: Vec<Value>,
+}
+
+/// How an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Good,
+    /// On its way.
+    Waiting,
+    /// Going away.
+    Deleting,
+}
+
+/// One line of the tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Depth in the tree, 0 for a cluster.
+    pub depth: usize,
+    /// `Machine default/first-control-plane-x7x2f`, unique in the tree.
+    pub key: String,
+    /// What is shown, `Machine first-control-plane-x7x2f`.
+    pub label: String,
+    /// How it is.
+    pub state: State,
+    /// In a few words: the phase, replicas, the version.
+    pub summary: String,
+    /// What it waits for; empty when good.
+    pub waiting_for: String,
+    /// Since when it has been in this state.
+    pub since: Option<DateTime<Utc>>,
+}
+
+/// All clusters with everything below them, by namespace and name.
+pub fn entries(objects: &Objects) -> Vec<Entry> {
+    let mut clusters: Vec<&Value> = objects.clusters.iter().collect();
+    clusters.sort_by_key(|cluster| (namespace(cluster), name(cluster)));
+    clusters.into_iter().flat_map(|cluster| cluster_entries(cluster, objects)).collect()
+}
+
+/// Whether there is a cluster, and all are Available.
+pub fn all_available(objects: &Objects) -> bool {
+    !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, "Available"))
+}
+
+fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
+    let here =
+        |object: &&Value| namespace(object) == namespace(cluster) && cluster_of(object) == name(cluster);
+    let referenced = |object: &&Value, field: &str| {
+        let reference = &cluster["spec"][field];
+        namespace(object) == namespace(cluster)
+            && object["kind"] == reference["kind"]
+            && object["metadata"]["name"] == reference["name"]
+    };
+    let mut found = vec![entry(cluster, 0, "Available", phase(cluster))];
+    if let Some(infrastructure) =
+        objects.infrastructure.iter().find(|object| referenced(object, "infrastructureRef"))
+    {
+        let endpoint = &cluster["spec"]["controlPlaneEndpoint"];
+        let summary = match (endpoint["host"].as_str(), endpoint["port"].as_i64()) {
+            (Some(host), Some(port)) => format!("endpoint {host}:{port}"),
+            _ => String::new(),
+        };
+        found.push(entry(infrastructure, 1, "Ready", summary));
+    }
+    let control_plane = objects.control_planes.iter().find(|object| referenced(object, "controlPlaneRef"));
+    let is_control =
+        |machine: &&Value| machine["metadata"]["labels"].get("cluster.x-k8s.io/control-plane").is_some();
+    let machines: Vec<&Value> = sorted(objects.machines.iter().filter(here));
+    if let Some(control_plane) = control_plane {
+        found.push(entry(control_plane, 1, "Available", replicas(control_plane)));
+        found.extend(machines.iter().filter(|m| is_control(m)).map(|machine| machine_entry(machine, 2)));
+    }
+    for deployment in sorted(objects.machine_deployments.iter().filter(here)) {
+        found.push(entry(deployment, 1, "Available", replicas(deployment)));
+        let label = "cluster.x-k8s.io/deployment-name";
+        let owned =
+            |machine: &&&Value| machine["metadata"]["labels"][label] == deployment["metadata"]["name"];
+        found.extend(machines.iter().filter(owned).map(|machine| machine_entry(machine, 2)));
+    }
+    found
+}
+
+fn sorted<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<&'a Value> {
+    let mut objects: Vec<&Value> = objects.collect();
+    objects.sort_by_key(|object| {
+        let created = object["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
+        (created, name(object))
+    });
+    objects
+}
+
+fn machine_entry(machine: &Value, depth: usize) -> Entry {
+    let version = machine["spec"]["version"].as_str().unwrap_or_default();
+    entry(machine, depth, "Ready", format!("{} {version}", phase(machine)).trim().to_owned())
+}
+
+fn entry(object: &Value, depth: usize, condition_type: &str, summary: String) -> Entry {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let condition = condition(object, condition_type);
+    let deleting = object["metadata"]["deletionTimestamp"].is_string();
+    // An infrastructure need not have a condition; the contract asks only for `provisioned`.
+    let provisioned = object["status"]["initialization"]["provisioned"] == true;
+    let good = condition.map_or(provisioned, |condition| condition["status"] == "True");
+    let state = match (deleting, good) {
+        (true, _) => State::Deleting,
+        (false, true) => State::Good,
+        (false, false) => State::Waiting,
+    };
+    let shown = if deleting { self::condition(object, "Deleting").or(condition) } else { condition };
+    let waiting_for = match (state, shown) {
+        (State::Good, _) => String::new(),
+        (_, Some(shown)) => message(shown),
+        (_, None) => "its first reconcile".to_owned(),
+    };
+    let since = shown.unwrap_or(&Value::Null)["lastTransitionTime"]
+        .as_str()
+        .or(object["metadata"]["creationTimestamp"].as_str())
+        .and_then(parse_rfc3339);
+    Entry {
+        depth,
+        key: format!("{kind} {}/{}", namespace(object), name(object)),
+        label: if depth == 0 {
+            format!("{kind} {}/{}", namespace(object), name(object))
+        } else {
+            format!("{kind} {}", name(object))
+        },
+        state,
+        summary,
+        waiting_for,
+        since,
+    }
+}
+
+/// The condition's message on one line, its reason where it has none.
+fn message(condition: &Value) -> String {
+    let text = condition["message"].as_str().unwrap_or_default();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| line.trim().trim_start_matches("* "))
+        .filter(|line| !line.is_empty())
+        .collect();
+    if lines.is_empty() {
+        condition["reason"].as_str().unwrap_or_default().to_owned()
+    } else {
+        lines.join("; ").replace(":; ", ": ")
+    }
+}
+
+fn replicas(object: &Value) -> String {
+    let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
+    let available = object["status"]["availableReplicas"].as_i64().unwrap_or(0);
+    let version =
+        object["spec"]["version"].as_str().or(object["spec"]["template"]["spec"]["version"].as_str());
+    format!("{available}/{wanted} available {}", version.unwrap_or_default()).trim().to_owned()
+}
+
+fn phase(object: &Value) -> String {
+    object["status"]["phase"].as_str().unwrap_or("Pending").to_owned()
+}
+
+fn condition<'a>(object: &'a Value, condition_type: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == condition_type)
+}
+
+fn is_true(object: &Value, condition_type: &str) -> bool {
+    condition(object, condition_type).is_some_and(|condition| condition["status"] == "True")
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+fn namespace(object: &Value) -> &str {
+    object["metadata"]["namespace"].as_str().unwrap_or_default()
+}
+
+fn cluster_of(object: &Value) -> &str {
+    object["spec"]["clusterName"].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn cluster(available: &str, message: &str) -> Value {
+        json!({
+            "kind": "Cluster",
+            "metadata": {"namespace": "default", "name": "first"},
+            "spec": {"infrastructureRef": {"kind": "DevCluster", "name": "first"}},
+            "status": {"phase": "Provisioning", "conditions": [
+                {"type": "Available", "status": available, "reason": "NotAvailable", "message": message,
+                 "lastTransitionTime": "2026-11-21T02:48:06Z"}]},
+        })
+    }
+
+    #[test]
+    fn an_infrastructure_that_never_becomes_ready_is_named() {
+        let infrastructure = json!({
+            "kind": "DevCluster",
+            "metadata": {"namespace": "default", "name": "first", "creationTimestamp": "2026-11-21T02:48:00Z"},
+            "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "NotReady", "message": "no quota left"}]},
+        });
+        let objects = Objects {
+            clusters: vec![cluster(
+                "False",
+                "* InfrastructureReady: no quota left\n* ControlPlaneAvailable: waiting",
+            )],
+            infrastructure: vec![infrastructure],
+            ..Objects::default()
+        };
+        let entries = entries(&objects);
+        assert_eq!(
+            entries[0].waiting_for,
+            "InfrastructureReady: no quota left; ControlPlaneAvailable: waiting"
+        );
+        assert_eq!(entries[1].label, "DevCluster first");
+        assert_eq!((entries[1].state, entries[1].waiting_for.as_str()), (State::Waiting, "no quota left"));
+        assert!(entries[1].since.is_some());
+        assert!(!all_available(&objects));
+    }
+
+    #[test]
+    fn available_means_every_cluster() {
+        let mut objects = Objects { clusters: vec![cluster("True", "")], ..Objects::default() };
+        assert!(all_available(&objects));
+        objects.clusters.push(cluster("Unknown", ""));
+        assert!(!all_available(&objects));
+        assert!(!all_available(&Objects::default()));
+    }
+}

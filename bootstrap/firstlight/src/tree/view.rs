@@ -1,0 +1,172 @@
+//! The tree kept up to date: from the caches that the controllers use anyway, redrawn when one of them changes.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::object::Kind;
+use engine::{Manager, Objects as Cached};
+use machinery::clock::Clock;
+use schemas::cluster::{Cluster, Machine, MachineDeployment};
+use schemas::controlplane::KubeadmControlPlane;
+use schemas::infrastructure::DevCluster;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::model::{self, Entry, Objects};
+use super::render;
+
+/// Changes that come within this time are drawn at once; ages move on at the same pace on a terminal.
+const REDRAW: Duration = Duration::from_millis(100);
+/// How often a terminal is redrawn for the ages alone.
+const TICK: Duration = Duration::from_secs(1);
+
+/// All objects of the tree.
+pub struct View {
+    clusters: Cached<Cluster>,
+    control_planes: Cached<KubeadmControlPlane>,
+    infrastructure: Cached<DevCluster>,
+    machine_deployments: Cached<MachineDeployment>,
+    machines: Cached<Machine>,
+    changed: Arc<Notify>,
+}
+
+impl View {
+    /// Follows the objects through the caches of `manager`.
+    pub fn new(manager: &Manager) -> Self {
+        let view = Self {
+            clusters: manager.objects(),
+            control_planes: manager.objects(),
+            infrastructure: manager.objects(),
+            machine_deployments: manager.objects(),
+            machines: manager.objects(),
+            changed: Arc::new(Notify::new()),
+        };
+        view.follow(&view.clusters);
+        view.follow(&view.control_planes);
+        view.follow(&view.infrastructure);
+        view.follow(&view.machine_deployments);
+        view.follow(&view.machines);
+        view
+    }
+
+    fn follow<K: Kind>(&self, objects: &Cached<K>) {
+        let changed = self.changed.clone();
+        objects.subscribe(move |_| changed.notify_one());
+    }
+
+    /// Waits until everything has been read once.
+    pub async fn ready(&self) {
+        self.clusters.wait_until_synced().await;
+        self.control_planes.wait_until_synced().await;
+        self.infrastructure.wait_until_synced().await;
+        self.machine_deployments.wait_until_synced().await;
+        self.machines.wait_until_synced().await;
+    }
+
+    /// The objects as they are now.
+    pub fn objects(&self) -> Objects {
+        Objects {
+            clusters: values(&self.clusters),
+            control_planes: values(&self.control_planes),
+            infrastructure: values(&self.infrastructure),
+            machine_deployments: values(&self.machine_deployments),
+            machines: values(&self.machines),
+        }
+    }
+
+    /// Waits for a change.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
+
+fn values<K: Kind>(objects: &Cached<K>) -> Vec<Value> {
+    objects.all().iter().filter_map(|object| serde_json::to_value(object.as_ref()).ok()).collect()
+}
+
+/// Draws entries: in place on a terminal, as lines of change elsewhere.
+pub struct Screen {
+    clock: Clock,
+    terminal: bool,
+    drawn: usize,
+    before: BTreeMap<String, String>,
+}
+
+impl Screen {
+    /// On standard output.
+    pub fn new(clock: &Clock) -> Self {
+        Self {
+            clock: clock.clone(),
+            terminal: std::io::stdout().is_terminal(),
+            drawn: 0,
+            before: BTreeMap::new(),
+        }
+    }
+
+    /// Whether ages have to be redrawn although nothing changed.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Shows `entries`.
+    ///
+    /// # Errors
+    /// Where standard output is closed.
+    pub fn draw(&mut self, entries: &[Entry]) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        if !self.terminal {
+            let time = self.clock.now().format("%H:%M:%S%.3f");
+            for line in render::changes(&mut self.before, entries) {
+                writeln!(out, "{time} {line}")?;
+            }
+            return out.flush();
+        }
+        let lines = render::tree(entries, self.clock.now(), terminal_width(), true);
+        if self.drawn > 0 {
+            write!(out, "\u{1b}[{}A", self.drawn)?;
+        }
+        for line in &lines {
+            writeln!(out, "\u{1b}[2K{line}")?;
+        }
+        for _ in lines.len()..self.drawn {
+            writeln!(out, "\u{1b}[2K")?;
+        }
+        self.drawn = self.drawn.max(lines.len());
+        out.flush()
+    }
+}
+
+fn terminal_width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns.unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Shells export COLUMNS rarely; longer lines are cut, so that one entry stays one line.
+const DEFAULT_WIDTH: usize = 160;
+
+/// Shows the tree until `done` says that the objects are as they should be, for ever if it never does.
+///
+/// # Errors
+/// Where standard output is closed.
+pub async fn show(
+    view: &View,
+    screen: &mut Screen,
+    mut done: impl FnMut(&Objects) -> bool,
+) -> std::io::Result<()> {
+    loop {
+        let objects = view.objects();
+        screen.draw(&model::entries(&objects))?;
+        if done(&objects) {
+            return Ok(());
+        }
+        if screen.is_terminal() {
+            // Elapsed or not, the next turn draws what there is.
+            drop(tokio::time::timeout(TICK, view.changed()).await);
+        } else {
+            view.changed().await;
+        }
+        tokio::time::sleep(REDRAW).await;
+    }
+}

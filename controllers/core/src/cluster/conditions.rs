@@ -1,0 +1,316 @@
+//! The conditions of a Cluster.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::conditions::{
+    self, FALSE, Fallback, Priority, Reasons, Source, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown,
+    word,
+};
+use engine::{ExternalObject, owners};
+use machinery::clock::rfc3339;
+use schemas::HasConditions;
+use schemas::cluster::Cluster;
+use schemas::meta::{Condition, ContractVersionedObjectReference};
+
+use super::Observed;
+use super::deletion::Step;
+use super::plan::{is_initialized, is_provisioned};
+use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
+use crate::change::Reference;
+
+/// The connection may be down for so long before the condition says so.
+const CONNECTION_GRACE: Duration = Duration::from_secs(50);
+/// So many attempts fail before a connection that was never made counts as failed.
+const NEVER_CONNECTED_FAILURES: u32 = 5;
+
+/// Sets all conditions of `cluster`.
+pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initialized: bool) {
+    let now = observed.now;
+    let mut all = vec![infrastructure_ready(cluster, observed), control_plane_available(cluster, observed)];
+    if !was_initialized {
+        all.push(control_plane_initialized(cluster, observed));
+    }
+    all.extend(remote_connection(cluster, observed));
+    all.extend(workers(observed));
+    all.extend(machines(observed));
+    all.extend(scaling(observed));
+    all.push(deleting(step));
+    for condition in all {
+        conditions::set(cluster, now, condition);
+    }
+    let available = available(cluster);
+    conditions::set(cluster, now, available);
+}
+
+/// A provider's condition, or why there is none.
+struct Provider<'a> {
+    target: &'static str,
+    source: &'static str,
+    reference: &'a Reference,
+    spec: Option<&'a ContractVersionedObjectReference>,
+    /// Was true once.
+    reached: bool,
+    fallback: (&'static str, bool),
+    reasons: (&'static str, &'static str),
+}
+
+impl Provider<'_> {
+    fn condition(&self, has_topology: bool) -> Condition {
+        let kind = self.spec.map_or("", |reference| reference.kind.as_str());
+        match self.reference {
+            Reference::None if has_topology => {
+                let message = "Waiting for cluster topology to be reconciled";
+                is_false(self.target, "ObjectDoesNotExist", message)
+            }
+            Reference::None | Reference::Failed(_) => {
+                is_unknown(self.target, "InternalError", crate::INTERNAL_ERROR)
+            }
+            Reference::NotFound if self.reached => {
+                is_false(self.target, "ObjectDeleted", format!("{kind} has been deleted"))
+            }
+            Reference::NotFound => {
+                is_false(self.target, "ObjectDoesNotExist", format!("{kind} does not exist"))
+            }
+            Reference::Found(object) => self.mirror(kind, object),
+        }
+    }
+
+    fn mirror(&self, kind: &str, object: &ExternalObject) -> Condition {
+        let (path, value) = self.fallback;
+        let (good, bad) = self.reasons;
+        let source = match conditions::read(&object.object.data, self.source) {
+            Ok(source) => source,
+            Err(error) => return is_unknown(self.target, "InvalidConditionReported", error),
+        };
+        let fallback = Fallback {
+            status: word(value),
+            reason: if value { good } else { bad },
+            message: if value { String::new() } else { format!("{kind} {path} is {value}") },
+        };
+        let mut condition = conditions::mirror(self.target, self.source, source.as_ref(), Some(fallback));
+        if condition.status == TRUE && condition.reason == "NoReasonReported" {
+            condition.reason = good.to_owned();
+        }
+        condition
+    }
+}
+
+fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
+    let provisioned = is_provisioned(cluster);
+    Provider {
+        target: "InfrastructureReady",
+        source: "Ready",
+        reference: &observed.infrastructure,
+        spec: cluster.spec.infrastructure_ref.as_ref(),
+        reached: provisioned,
+        fallback: ("status.initialization.provisioned", provisioned),
+        reasons: ("Ready", "NotReady"),
+    }
+    .condition(cluster.spec.topology.is_some())
+}
+
+fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition {
+    let initialized = is_initialized(cluster);
+    Provider {
+        target: "ControlPlaneAvailable",
+        source: "Available",
+        reference: &observed.control_plane,
+        spec: cluster.spec.control_plane_ref.as_ref(),
+        reached: initialized,
+        fallback: ("status.initialization.controlPlaneInitialized", initialized),
+        reasons: ("Available", "NotAvailable"),
+    }
+    .condition(cluster.spec.topology.is_some())
+}
+
+fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Condition {
+    const TYPE: &str = "ControlPlaneInitialized";
+    match &observed.control_plane {
+        Reference::None if cluster.spec.topology.is_some() => {
+            is_unknown(TYPE, "ObjectDoesNotExist", "Waiting for cluster topology to be reconciled")
+        }
+        Reference::NotFound if matches!(observed.infrastructure, Reference::NotFound) => {
+            let kind =
+                cluster.spec.control_plane_ref.as_ref().map_or("", |reference| reference.kind.as_str());
+            is_unknown(TYPE, "ObjectDoesNotExist", format!("{kind} does not exist"))
+        }
+        Reference::NotFound | Reference::Failed(_) => {
+            is_unknown(TYPE, "InternalError", crate::INTERNAL_ERROR)
+        }
+        Reference::Found(_) if is_initialized(cluster) => is_true(TYPE, "Initialized"),
+        Reference::Found(_) => is_false(TYPE, "NotInitialized", "Control plane not yet initialized"),
+        Reference::None if is_initialized(cluster) => is_true(TYPE, "Initialized"),
+        Reference::None => is_false(
+            TYPE,
+            "NotInitialized",
+            "Waiting for the first control plane machine to have status.nodeRef set",
+        ),
+    }
+}
+
+fn remote_connection(cluster: &Cluster, observed: &Observed) -> Option<Condition> {
+    const TYPE: &str = "RemoteConnectionProbe";
+    match observed.health.last_success {
+        None if observed.health.failures < NEVER_CONNECTED_FAILURES => {
+            let message = "Remote connection not established yet";
+            cluster.condition(TYPE).is_none().then(|| is_false(TYPE, "ProbeFailed", message))
+        }
+        None if cluster.condition(TYPE).is_some() => None,
+        None => Some(is_false(TYPE, "ProbeFailed", "Remote connection not established yet")),
+        Some(at) if is_stale(at, observed.now) => {
+            let message = format!("Remote connection probe failed, probe last succeeded at {}", rfc3339(at));
+            Some(is_false(TYPE, "ProbeFailed", message))
+        }
+        Some(_) => Some(is_true(TYPE, "ProbeSucceeded")),
+    }
+}
+
+fn is_stale(at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    (now - at).to_std().is_ok_and(|age| age > CONNECTION_GRACE)
+}
+
+/// While probes fail, the moment at which the grace period ends is no event.
+pub fn requeue(observed: &Observed) -> Option<Duration> {
+    let at = observed.health.last_success.filter(|_| observed.health.failures > 0)?;
+    let age = (observed.now - at).to_std().ok()?;
+    CONNECTION_GRACE.checked_sub(age).map(|left| left + Duration::from_millis(1))
+}
+
+fn deployment_sources(observed: &Observed) -> Vec<Source<'_>> {
+    observed
+        .deployments
+        .iter()
+        .map(|deployment| Source {
+            kind: "MachineDeployment",
+            name: deployment.metadata.name.as_deref().unwrap_or_default(),
+            is_control_plane: false,
+            conditions: deployment.conditions(),
+        })
+        .collect()
+}
+
+fn workers(observed: &Observed) -> Vec<Condition> {
+    let sources = deployment_sources(observed);
+    let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
+    let condition = if sources.is_empty() {
+        is_true("WorkersAvailable", "NoWorkers")
+    } else {
+        conditions::aggregate("WorkersAvailable", "Available", false, &reasons, &sources)
+    };
+    vec![condition]
+}
+
+fn machines(observed: &Observed) -> Vec<Condition> {
+    let all: Vec<_> =
+        observed.control_plane_machines.iter().chain(&observed.worker_machines).cloned().collect();
+    let now = observed.now;
+    vec![
+        machines_ready("ControlPlaneMachinesReady", &observed.control_plane_machines),
+        machines_ready("WorkerMachinesReady", &observed.worker_machines),
+        machines_up_to_date("ControlPlaneMachinesUpToDate", &observed.control_plane_machines, now),
+        machines_up_to_date("WorkerMachinesUpToDate", &observed.worker_machines, now),
+        remediating(&all, ""),
+    ]
+}
+
+fn scaling(observed: &Observed) -> Vec<Condition> {
+    let rows = [
+        (
+            "RollingOut",
+            Reasons { issue: "RollingOut", unknown: "RollingOutUnknown", info: "NotRollingOut" },
+            false,
+        ),
+        (
+            "ScalingUp",
+            Reasons { issue: "ScalingUp", unknown: "ScalingUpUnknown", info: "NotScalingUp" },
+            true,
+        ),
+        (
+            "ScalingDown",
+            Reasons { issue: "ScalingDown", unknown: "ScalingDownUnknown", info: "NotScalingDown" },
+            true,
+        ),
+    ];
+    let cluster = engine::object::uid(observed.cluster.as_ref());
+    let mut all = Vec::new();
+    for (type_, reasons, with_sets) in rows {
+        let control_plane: Vec<Condition> = observed
+            .control_plane
+            .found()
+            .and_then(|object| conditions::read(&object.object.data, type_).ok().flatten())
+            .into_iter()
+            .collect();
+        let mut sources = Vec::new();
+        if let (Some(object), false) = (observed.control_plane.found(), control_plane.is_empty()) {
+            let name = object.object.metadata.name.as_deref().unwrap_or_default();
+            let kind = &object.resource.kind;
+            sources.push(Source { kind, name, is_control_plane: false, conditions: &control_plane });
+        }
+        sources.extend(deployment_sources(observed));
+        if with_sets {
+            let sets = observed.sets.iter().filter(|set| owners::is_owned_by(set.as_ref(), cluster));
+            sources.extend(sets.map(|set| Source {
+                kind: "MachineSet",
+                name: set.metadata.name.as_deref().unwrap_or_default(),
+                is_control_plane: false,
+                conditions: set.conditions(),
+            }));
+        }
+        all.push(if sources.is_empty() {
+            is_false(type_, reasons.info, "")
+        } else {
+            conditions::aggregate(type_, type_, true, &reasons, &sources)
+        });
+    }
+    all
+}
+
+fn deleting(step: &Step) -> Condition {
+    match step {
+        Step::NotDeleting => is_false("Deleting", "NotDeleting", ""),
+        Step::Waiting(reason, message) => conditions::new("Deleting", TRUE, reason, message.clone()),
+        Step::Completed => conditions::new("Deleting", TRUE, "DeletionCompleted", "Deletion completed"),
+    }
+}
+
+/// The summary of it all.
+fn available(cluster: &Cluster) -> Condition {
+    let gates = &cluster.spec.availability_gates;
+    let mut types = vec![
+        "Deleting",
+        "RemoteConnectionProbe",
+        "InfrastructureReady",
+        "ControlPlaneAvailable",
+        "WorkersAvailable",
+        "TopologyReconciled",
+    ];
+    types.extend(gates.iter().map(|gate| gate.condition_type.as_str()));
+    let mut negative = vec!["Deleting"];
+    let is_negative = |polarity: &Option<String>| polarity.as_deref() == Some("Negative");
+    negative.extend(
+        gates.iter().filter(|gate| is_negative(&gate.polarity)).map(|gate| gate.condition_type.as_str()),
+    );
+    let ignore_if_missing = if cluster.spec.topology.is_none() { vec!["TopologyReconciled"] } else { vec![] };
+    let reasons = Reasons { issue: "NotAvailable", unknown: "AvailableUnknown", info: "Available" };
+    let summary = Summary { types, negative, ignore_if_missing, reasons };
+    let is_deleting = super::deleting(cluster);
+    conditions::summarize("Available", cluster.conditions(), &summary, |condition| {
+        priority(condition, is_deleting)
+    })
+}
+
+/// What is no issue although its status says so.
+fn priority(condition: &Condition, is_deleting: bool) -> Option<Priority> {
+    let reason = condition.reason.as_str();
+    match condition.type_.as_str() {
+        "TopologyReconciled" if condition.status == FALSE => {
+            let issue = matches!(reason, "ReconcileFailed" | "ClusterClassNotReconciled");
+            Some(if issue { Priority::Issue } else { Priority::Info })
+        }
+        "InfrastructureReady" | "ControlPlaneAvailable" if is_deleting && condition.status != UNKNOWN => {
+            matches!(reason, "ObjectDeleted" | "ObjectDoesNotExist").then_some(Priority::Info)
+        }
+        _ => None,
+    }
+}

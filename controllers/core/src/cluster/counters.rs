@@ -1,0 +1,128 @@
+//! Replica counters and versions in a Cluster's status.
+
+use std::sync::Arc;
+
+use engine::object::uid;
+use engine::{ExternalObject, owners};
+use schemas::HasConditions;
+use schemas::cluster::{ClusterReplicasStatus, ClusterStatus, Machine};
+use schemas::meta::StatusVersion;
+use serde_json::Value;
+
+use super::Observed;
+use crate::change::Reference;
+use crate::versions;
+
+/// Sets `status.controlPlane` and `status.workers`.
+pub fn set(status: &mut ClusterStatus, observed: &Observed) {
+    status.control_plane = control_plane(status.control_plane.take(), observed);
+    status.workers = workers(observed);
+}
+
+fn control_plane(
+    before: Option<ClusterReplicasStatus>,
+    observed: &Observed,
+) -> Option<ClusterReplicasStatus> {
+    match &observed.control_plane {
+        Reference::Found(object) => Some(of_object(before.unwrap_or_default(), object)),
+        Reference::NotFound | Reference::Failed(_) => None,
+        Reference::None => {
+            let mut counters = ClusterReplicasStatus::default();
+            for machine in &observed.control_plane_machines {
+                add_machine(&mut counters, machine);
+            }
+            counters.versions = machine_versions(&observed.control_plane_machines);
+            (!observed.control_plane_machines.is_empty()).then_some(counters)
+        }
+    }
+}
+
+/// What the control plane object reports; what it does not report stays.
+fn of_object(mut counters: ClusterReplicasStatus, object: &ExternalObject) -> ClusterReplicasStatus {
+    let number = |pointer: &str| object.number(pointer);
+    let desired = number("/spec/replicas");
+    counters.desired_replicas = desired.or(counters.desired_replicas);
+    counters.replicas = number("/status/replicas").or(counters.replicas);
+    counters.ready_replicas = number("/status/readyReplicas").or(counters.ready_replicas);
+    if object.contract == "v1beta1" {
+        let unavailable = number("/status/unavailableReplicas");
+        let available = desired.zip(unavailable).map(|(desired, unavailable)| (desired - unavailable).max(0));
+        counters.available_replicas = available.or(counters.available_replicas);
+        counters.up_to_date_replicas = number("/status/updatedReplicas").or(counters.up_to_date_replicas);
+    } else {
+        counters.available_replicas = number("/status/availableReplicas").or(counters.available_replicas);
+        counters.up_to_date_replicas = number("/status/upToDateReplicas").or(counters.up_to_date_replicas);
+    }
+    counters.versions = match object.get("/status/versions") {
+        Some(Value::Array(list)) => list
+            .iter()
+            .filter_map(|version| serde_json::from_value::<StatusVersion>(version.clone()).ok())
+            .collect(),
+        _ => match (object.text("/status/version"), counters.replicas) {
+            (Some(version), replicas) => vec![StatusVersion { version: version.to_owned(), replicas }],
+            (None, _) => Vec::new(),
+        },
+    };
+    counters
+}
+
+fn add(counter: &mut Option<i32>, number: Option<i32>) {
+    if let Some(number) = number {
+        *counter = Some(counter.unwrap_or(0).saturating_add(number));
+    }
+}
+
+fn add_machine(counters: &mut ClusterReplicasStatus, machine: &Machine) {
+    let one = |condition: &str| Some(i32::from(machine.condition_is_true(condition)));
+    add(&mut counters.desired_replicas, Some(1));
+    add(&mut counters.replicas, Some(1));
+    add(&mut counters.ready_replicas, one("Ready"));
+    add(&mut counters.available_replicas, one("Available"));
+    add(&mut counters.up_to_date_replicas, one("UpToDate"));
+}
+
+fn machine_versions(machines: &[Arc<Machine>]) -> Vec<StatusVersion> {
+    versions::count(machines.iter().filter_map(|machine| Some((machine.spec.version.as_deref()?, 1))))
+}
+
+/// The sum over what the Cluster owns itself.
+fn workers(observed: &Observed) -> Option<ClusterReplicasStatus> {
+    let cluster = uid(observed.cluster.as_ref());
+    let mut counters = ClusterReplicasStatus::default();
+    let mut reported: Vec<StatusVersion> = Vec::new();
+    let mut contributors = 0;
+    for deployment in &observed.deployments {
+        contributors += 1;
+        add(&mut counters.desired_replicas, deployment.spec.replicas);
+        if let Some(status) = &deployment.status {
+            add(&mut counters.replicas, status.replicas);
+            add(&mut counters.ready_replicas, status.ready_replicas);
+            add(&mut counters.available_replicas, status.available_replicas);
+            add(&mut counters.up_to_date_replicas, status.up_to_date_replicas);
+            reported.extend(status.versions.iter().cloned());
+        }
+    }
+    for set in observed.sets.iter().filter(|set| owners::is_owned_by(set.as_ref(), cluster)) {
+        contributors += 1;
+        add(&mut counters.desired_replicas, set.spec.replicas);
+        if let Some(status) = &set.status {
+            add(&mut counters.replicas, status.replicas);
+            add(&mut counters.ready_replicas, status.ready_replicas);
+            add(&mut counters.available_replicas, status.available_replicas);
+            add(&mut counters.up_to_date_replicas, status.up_to_date_replicas);
+            reported.extend(status.versions.iter().cloned());
+        }
+    }
+    for machine in
+        observed.worker_machines.iter().filter(|machine| owners::is_owned_by(machine.as_ref(), cluster))
+    {
+        contributors += 1;
+        add_machine(&mut counters, machine);
+        let version = machine.spec.version.clone();
+        reported.extend(version.map(|version| StatusVersion { version, replicas: Some(1) }));
+    }
+    counters.versions = versions::count(
+        reported.iter().map(|reported| (reported.version.as_str(), reported.replicas.unwrap_or(0))),
+    );
+    (contributors > 0).then_some(counters)
+}

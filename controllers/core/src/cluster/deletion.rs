@@ -1,0 +1,101 @@
+//! The order in which a Cluster and what belongs to it is deleted: workers, control plane, infrastructure, the Cluster itself.
+
+use std::sync::Arc;
+
+use engine::object::{is_deleting, uid};
+use engine::{ExternalObject, Kind, owners};
+use schemas::cluster::{Machine, MachineDeployment, MachineSet};
+
+use super::Observed;
+use super::plan::Plan;
+use crate::change::Reference;
+use crate::text;
+
+/// How many names of a kind a message lists.
+const LISTED: usize = 5;
+
+/// What to delete.
+#[derive(Debug, Default)]
+pub struct Deletions {
+    /// MachineDeployments.
+    pub deployments: Vec<Arc<MachineDeployment>>,
+    /// MachineSets.
+    pub sets: Vec<Arc<MachineSet>>,
+    /// Machines.
+    pub machines: Vec<Arc<Machine>>,
+    /// The control plane or infrastructure object.
+    pub external: Vec<ExternalObject>,
+}
+
+/// How far the deletion is.
+#[derive(Debug)]
+pub enum Step {
+    /// The Cluster is not being deleted.
+    NotDeleting,
+    /// It waits: reason and message of the `Deleting` condition.
+    Waiting(&'static str, String),
+    /// Nothing is left.
+    Completed,
+}
+
+/// Plans the next step. Every wait ends with the event of an object that went away.
+pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
+    delete_children(plan, observed);
+    if let Some(message) = workers(observed) {
+        return Step::Waiting("WaitingForWorkersDeletion", message);
+    }
+    if let Some(message) = external(plan, &observed.control_plane) {
+        return Step::Waiting("WaitingForControlPlaneDeletion", message);
+    }
+    if let Some(message) = external(plan, &observed.infrastructure) {
+        return Step::Waiting("WaitingForInfrastructureDeletion", message);
+    }
+    Step::Completed
+}
+
+/// Deletes what the Cluster owns itself; the rest follows from its owners.
+fn delete_children(plan: &mut Plan, observed: &Observed) {
+    fn direct<K: Kind>(children: &[Arc<K>], cluster: &str) -> Vec<Arc<K>> {
+        let is_direct =
+            |child: &&Arc<K>| owners::is_owned_by(child.as_ref(), cluster) && !is_deleting(child.as_ref());
+        children.iter().filter(is_direct).cloned().collect()
+    }
+    let cluster = uid(observed.cluster.as_ref());
+    plan.delete.deployments = direct(&observed.deployments, cluster);
+    plan.delete.sets = direct(&observed.sets, cluster);
+    plan.delete.machines = direct(&observed.worker_machines, cluster);
+    if matches!(observed.control_plane, Reference::None) {
+        plan.delete.machines.extend(direct(&observed.control_plane_machines, cluster));
+    }
+}
+
+/// What still has to go before the control plane; `None` when nothing.
+fn workers(observed: &Observed) -> Option<String> {
+    let mut lines = Vec::new();
+    if matches!(observed.control_plane, Reference::None) {
+        lines.extend(line("Control plane Machines", &observed.control_plane_machines));
+    }
+    lines.extend(line("MachineDeployments", &observed.deployments));
+    lines.extend(line("MachineSets", &observed.sets));
+    lines.extend(line("Worker Machines", &observed.worker_machines));
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn line<K: Kind>(title: &str, objects: &[Arc<K>]) -> Option<String> {
+    let mut names: Vec<&str> = objects.iter().filter_map(|object| object.meta().name.as_deref()).collect();
+    names.sort_unstable();
+    (!names.is_empty()).then(|| format!("* {title}: {}", text::names(&names, LISTED)))
+}
+
+fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
+    match reference {
+        Reference::None | Reference::NotFound => None,
+        Reference::Failed(_) => Some(crate::INTERNAL_ERROR.to_owned()),
+        Reference::Found(object) => {
+            if !is_deleting(object.object.as_ref()) {
+                plan.delete.external.push(object.clone());
+            }
+            Some(format!("Waiting for {} to be deleted", object.resource.kind))
+        }
+    }
+}

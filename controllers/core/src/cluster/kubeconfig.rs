@@ -1,0 +1,50 @@
+//! The kubeconfig of a Cluster without a control plane object, made out of its certificate authority.
+
+use chrono::{DateTime, Utc};
+use engine::names::{CLUSTER_NAME, SECRET_TYPE};
+use engine::{Error, Result, owners};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use machinery::random::Random;
+use pki::kubeconfig::Kubeconfig;
+use pki::{CertificateAuthority, Leaf};
+use schemas::cluster::Cluster;
+
+/// The Secret `<cluster>-kubeconfig`, owned by the Cluster.
+///
+/// # Errors
+/// When the authority's Secret holds no usable certificate and key.
+pub fn secret(cluster: &Cluster, authority: &Secret, now: DateTime<Utc>, random: &Random) -> Result<Secret> {
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    let failed =
+        |what: &str| Error::failed(format!("the kubeconfig of Cluster {name} can't be made: {what}"));
+    let entry = |key: &str| {
+        let bytes = authority.data.as_ref().and_then(|data| data.get(key));
+        bytes
+            .and_then(|bytes| String::from_utf8(bytes.0.clone()).ok())
+            .ok_or_else(|| failed(&format!("Secret {name}-ca has no {key}")))
+    };
+    let (certificate, key) = (entry("tls.crt")?, entry("tls.key")?);
+    let authority =
+        CertificateAuthority::from_pem(&certificate, &key).map_err(|error| failed(&error.to_string()))?;
+    let leaf = Leaf::client("kubernetes-admin", &["system:masters"]);
+    let identity = authority.issue(&leaf, now, random).map_err(|error| failed(&error.to_string()))?;
+    let endpoint = cluster.spec.control_plane_endpoint.clone().unwrap_or_default();
+    let server =
+        format!("https://{}:{}", endpoint.host.unwrap_or_default(), endpoint.port.unwrap_or_default());
+    let kubeconfig = Kubeconfig::for_cluster(&name, &server, &certificate, identity);
+    let yaml = kubeconfig.to_yaml().map_err(|error| failed(&error.to_string()))?;
+    Ok(Secret {
+        metadata: ObjectMeta {
+            name: Some(format!("{name}-kubeconfig")),
+            namespace: cluster.metadata.namespace.clone(),
+            labels: Some([(CLUSTER_NAME.to_owned(), name)].into()),
+            owner_references: Some(vec![owners::reference(cluster, &())]),
+            ..ObjectMeta::default()
+        },
+        type_: Some(SECRET_TYPE.to_owned()),
+        data: Some([("value".to_owned(), ByteString(yaml.into_bytes()))].into()),
+        ..Secret::default()
+    })
+}

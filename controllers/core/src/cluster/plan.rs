@@ -1,0 +1,246 @@
+//! What a Cluster needs.
+
+use engine::names::CLUSTER_NAME;
+use engine::{Action, ExternalObject, owners};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use schemas::cluster::{Cluster, ClusterInitializationStatus, ClusterStatus};
+use schemas::meta::{ApiEndpoint, FailureDomain};
+use serde_json::Value;
+
+use super::deletion::{self, Deletions};
+use super::{Observed, conditions, counters, deleting, was_initialized};
+use crate::change::{Event, ExternalChange, Reference};
+
+/// What to do about a Cluster.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The Cluster as it should be.
+    pub cluster: Cluster,
+    /// Changes of its infrastructure and control plane objects.
+    pub external: Vec<ExternalChange>,
+    /// What to delete.
+    pub delete: Deletions,
+    /// Make the kubeconfig out of the certificate authority.
+    pub create_kubeconfig: bool,
+    /// Events about the Cluster.
+    pub events: Vec<Event>,
+    /// When to come again.
+    pub action: Action,
+    /// What went wrong.
+    pub errors: Vec<String>,
+}
+
+/// All the rules of a Cluster.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan { cluster: observed.cluster.as_ref().clone(), ..Plan::default() };
+    engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
+    infrastructure(&mut plan, observed);
+    control_plane(&mut plan, observed);
+    let step = if deleting(&observed.cluster) {
+        deletion::plan(&mut plan, observed)
+    } else {
+        kubeconfig(&mut plan, observed);
+        deletion::Step::NotDeleting
+    };
+    status(&mut plan, observed, &step);
+    if matches!(step, deletion::Step::Completed) {
+        engine::finalizer::remove(&mut plan.cluster, super::FINALIZER);
+        let name = plan.cluster.metadata.name.clone().unwrap_or_default();
+        plan.events.push(Event::normal("Deleted", format!("Cluster {name} has been deleted")));
+    }
+    plan
+}
+
+fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatus {
+    status.initialization.get_or_insert_default()
+}
+
+/// Whether the infrastructure is, or once was, provisioned.
+pub(super) fn is_provisioned(cluster: &Cluster) -> bool {
+    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
+}
+
+/// Whether the control plane object is, or once was, initialized.
+pub(super) fn is_initialized(cluster: &Cluster) -> bool {
+    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
+}
+
+/// Whether the endpoint of the control plane is known.
+pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
+    let endpoint = cluster.spec.control_plane_endpoint.as_ref();
+    endpoint.is_some_and(|endpoint| {
+        endpoint.host.as_ref().is_some_and(|host| !host.is_empty())
+            && endpoint.port.is_some_and(|port| port != 0)
+    })
+}
+
+fn infrastructure(plan: &mut Plan, observed: &Observed) {
+    let provisioned = is_provisioned(&plan.cluster);
+    match &observed.infrastructure {
+        Reference::None if deleting(&observed.cluster) => {}
+        Reference::None => {
+            initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
+                Some(true);
+        }
+        Reference::NotFound if provisioned && !deleting(&observed.cluster) => {
+            plan.errors.push(missing("infrastructure", observed.cluster.spec.infrastructure_ref.as_ref()));
+        }
+        // An event tells when it appears.
+        Reference::NotFound => {}
+        Reference::Failed(error) => plan.errors.push(error.clone()),
+        Reference::Found(object) => {
+            plan.external.extend(owned_by_cluster(&observed.cluster, object));
+            let now = is_true_by_contract(object, "/status/initialization/provisioned", "/status/ready");
+            if now && !provisioned {
+                initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
+                    Some(true);
+                let name = observed.cluster.metadata.name.clone().unwrap_or_default();
+                let message = format!("Cluster {name} InfrastructureProvisioned is now True");
+                plan.events.push(Event::normal("InfrastructureReady", message));
+            }
+            if now || provisioned {
+                copy_endpoint(plan, object);
+                plan.cluster.status.get_or_insert_default().failure_domains = failure_domains(object);
+            }
+        }
+    }
+}
+
+fn control_plane(plan: &mut Plan, observed: &Observed) {
+    let initialized = is_initialized(&plan.cluster);
+    match &observed.control_plane {
+        Reference::None => {
+            let has_node = observed
+                .control_plane_machines
+                .iter()
+                .any(|machine| machine.status.as_ref().is_some_and(|status| status.node_ref.is_some()));
+            if has_node && !initialized {
+                initialization(plan.cluster.status.get_or_insert_default()).control_plane_initialized =
+                    Some(true);
+            }
+        }
+        Reference::NotFound if initialized && !deleting(&observed.cluster) => {
+            plan.errors.push(missing("control plane", observed.cluster.spec.control_plane_ref.as_ref()));
+        }
+        Reference::NotFound => {}
+        Reference::Failed(error) => plan.errors.push(error.clone()),
+        Reference::Found(object) => {
+            plan.external.extend(owned_by_cluster(&observed.cluster, object));
+            copy_endpoint(plan, object);
+            let now = is_true_by_contract(
+                object,
+                "/status/initialization/controlPlaneInitialized",
+                "/status/initialized",
+            );
+            if now && !initialized {
+                initialization(plan.cluster.status.get_or_insert_default()).control_plane_initialized =
+                    Some(true);
+                let name = observed.cluster.metadata.name.clone().unwrap_or_default();
+                let message = format!("Cluster {name} ControlPlaneInitialized is now True");
+                plan.events.push(Event::normal("ControlPlaneInitialized", message));
+            }
+        }
+    }
+}
+
+fn missing(what: &str, reference: Option<&schemas::meta::ContractVersionedObjectReference>) -> String {
+    let (kind, name) = reference.map_or(("", ""), |reference| (&reference.kind, &reference.name));
+    format!("the {what} object {kind} {name} has been deleted while the cluster still exists")
+}
+
+fn is_true_by_contract(object: &ExternalObject, v1beta2: &str, v1beta1: &str) -> bool {
+    object.is_true(if object.contract == "v1beta1" { v1beta1 } else { v1beta2 })
+}
+
+/// The Cluster owns its infrastructure and control plane objects; it controls them only when a topology made them.
+fn owned_by_cluster(cluster: &Cluster, object: &ExternalObject) -> Option<ExternalChange> {
+    let mut wanted = object.object.as_ref().clone();
+    owners::ensure(&mut wanted, owner_reference(cluster));
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    wanted.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
+    (wanted.metadata != object.object.metadata).then(|| ExternalChange { read: object.clone(), wanted })
+}
+
+fn owner_reference(cluster: &Cluster) -> OwnerReference {
+    if cluster.spec.topology.is_some() {
+        owners::controller_reference(cluster, &())
+    } else {
+        owners::reference(cluster, &())
+    }
+}
+
+fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
+    if has_endpoint(&plan.cluster) {
+        return;
+    }
+    let host = object.text("/spec/controlPlaneEndpoint/host");
+    let port = object.number("/spec/controlPlaneEndpoint/port").filter(|port| *port != 0);
+    if let (Some(host), Some(port)) = (host, port) {
+        plan.cluster.spec.control_plane_endpoint =
+            Some(ApiEndpoint { host: Some(host.to_owned()), port: Some(port) });
+    }
+}
+
+/// The failure domains by name: a list in contract v1beta2, a map in v1beta1.
+fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
+    let mut domains: Vec<FailureDomain> = match object.get("/status/failureDomains") {
+        Some(Value::Array(list)) => {
+            list.iter().filter_map(|domain| serde_json::from_value(domain.clone()).ok()).collect()
+        }
+        Some(Value::Object(map)) => map
+            .iter()
+            .filter_map(|(name, domain)| {
+                let domain: FailureDomain = serde_json::from_value(domain.clone()).ok()?;
+                Some(FailureDomain { name: name.clone(), ..domain })
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    for domain in &mut domains {
+        domain.control_plane.get_or_insert(false);
+    }
+    domains.sort_by(|a, b| a.name.cmp(&b.name));
+    domains
+}
+
+/// Only a Cluster without a control plane object gets its kubeconfig here.
+fn kubeconfig(plan: &mut Plan, observed: &Observed) {
+    plan.create_kubeconfig = observed.cluster.spec.control_plane_ref.is_none()
+        && has_endpoint(&plan.cluster)
+        && observed.authority.is_some()
+        && !observed.has_kubeconfig;
+}
+
+fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
+    let generation = plan.cluster.metadata.generation;
+    let status = plan.cluster.status.get_or_insert_default();
+    counters::set(status, observed);
+    status.observed_generation = generation;
+    phase(plan);
+    conditions::set(&mut plan.cluster, observed, step, was_initialized(&observed.cluster));
+    if let Some(delay) = conditions::requeue(observed) {
+        plan.action = plan.action.min(Action::requeue_after(delay));
+    }
+}
+
+/// The phase; a change of it is an event.
+fn phase(plan: &mut Plan) {
+    let cluster = &plan.cluster;
+    let phase = if deleting(cluster) {
+        "Deleting"
+    } else if is_provisioned(cluster) && has_endpoint(cluster) {
+        "Provisioned"
+    } else if cluster.spec.infrastructure_ref.is_some() || cluster.spec.control_plane_ref.is_some() {
+        "Provisioning"
+    } else {
+        "Pending"
+    };
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    let status = plan.cluster.status.get_or_insert_default();
+    if status.phase.as_deref() != Some(phase) {
+        status.phase = Some(phase.to_owned());
+        plan.events.push(Event::normal(phase, format!("Cluster {name} is {phase}")));
+    }
+}

@@ -1,0 +1,27 @@
+//! Cluster, Machine, MachineSet, MachineDeployment.
+//!
+//! Each reconciler gathers what it needs to know, plans, and applies the plan. `plan` is pure and holds all the rules.
+
+mod aggregates;
+mod change;
+pub mod cluster;
+pub mod machine;
+pub mod machine_deployment;
+pub mod machine_set;
+mod selector;
+mod text;
+mod versions;
+
+pub use change::Reference;
+use engine::Manager;
+
+/// Starts the controllers of the core kinds.
+pub fn start(manager: &Manager) {
+    cluster::start(manager);
+    machine::start(manager);
+    machine_set::start(manager);
+    machine_deployment::start(manager);
+}
+
+/// Message of a condition when something failed that only the log explains.
+pub(crate) const INTERNAL_ERROR: &str = "Please check controller logs for errors";

@@ -1,0 +1,170 @@
+//! A Machine and its Node: finding it, and what the Machine writes on it.
+
+use std::collections::BTreeMap;
+
+use engine::names::CLUSTER_NAME;
+use engine::object::{annotation, is_deleting};
+use engine::owners;
+use k8s_openapi::api::core::v1::{Node, Taint};
+use schemas::cluster::{Machine, MachineNodeReference};
+
+use super::plan::Plan;
+use super::{NodeState, Observed};
+use crate::change::{Event, Reference};
+use crate::machine_deployment::REVISION;
+
+const CLUSTER_NAMESPACE: &str = "cluster.x-k8s.io/cluster-namespace";
+const MACHINE: &str = "cluster.x-k8s.io/machine";
+const OWNER_KIND: &str = "cluster.x-k8s.io/owner-kind";
+const OWNER_NAME: &str = "cluster.x-k8s.io/owner-name";
+const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
+const ANNOTATIONS_FROM_MACHINE: &str = "cluster.x-k8s.io/annotations-from-machine";
+const INTERRUPTIBLE: &str = "cluster.x-k8s.io/interruptible";
+const UNINITIALIZED: &str = "node.cluster.x-k8s.io/uninitialized";
+const OUTDATED_REVISION: &str = "node.cluster.x-k8s.io/outdated-revision";
+
+/// Finds the Node and brings it in line.
+pub fn plan(plan: &mut Plan, observed: &Observed) {
+    // Without a provider ID there is nothing to look for.
+    if plan.machine.spec.provider_id.is_none() {
+        return;
+    }
+    let node = match &observed.node {
+        NodeState::Found(node) => node,
+        NodeState::Ambiguous(names) => {
+            return plan.errors.push(format!(
+                "Nodes {} have the same spec.providerID {}",
+                names.join(", "),
+                plan.machine.spec.provider_id.as_deref().unwrap_or_default()
+            ));
+        }
+        NodeState::Absent | NodeState::NotConnected => return,
+    };
+    let name = node.metadata.name.clone().unwrap_or_default();
+    let status = plan.machine.status.get_or_insert_default();
+    if status.node_ref.is_none() {
+        status.node_ref = Some(MachineNodeReference { name: name.clone() });
+        plan.events.push(Event::normal("SuccessfulSetNodeRef", name));
+    }
+    let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
+    status.node_info = info.and_then(|info| serde_json::from_value(serde_json::to_value(info).ok()?).ok());
+    if is_deleting(observed.machine.as_ref()) {
+        return;
+    }
+    let wanted = wanted(observed, node);
+    if wanted.metadata != node.metadata || wanted.spec != node.spec {
+        plan.node = Some(wanted);
+    }
+}
+
+/// The Node with labels, annotations and taints as the Machine wants them.
+fn wanted(observed: &Observed, node: &Node) -> Node {
+    let machine = observed.machine.as_ref();
+    let mut wanted = node.clone();
+    let labels = synced(machine.metadata.labels.as_ref(), is_synced_label);
+    let annotations =
+        synced(machine.metadata.annotations.as_ref(), |domain| within(domain, "node.cluster.x-k8s.io"));
+    replace(&mut wanted, &labels, LABELS_FROM_MACHINE, |node| node.metadata.labels.get_or_insert_default());
+    replace(&mut wanted, &annotations, ANNOTATIONS_FROM_MACHINE, |node| {
+        node.metadata.annotations.get_or_insert_default()
+    });
+    if matches!(&observed.infrastructure, Reference::Found(object) if object.is_true("/status/interruptible"))
+    {
+        wanted.metadata.labels.get_or_insert_default().insert(INTERRUPTIBLE.to_owned(), String::new());
+    }
+    back_references(&mut wanted, observed);
+    taints(&mut wanted, observed);
+    wanted
+}
+
+/// The part of a map that goes to the Node, by the domain of its keys.
+fn synced(map: Option<&BTreeMap<String, String>>, wants: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+    let domain = |key: &str| key.split_once('/').map_or("", |(domain, _)| domain).to_owned();
+    map.into_iter()
+        .flatten()
+        .filter(|(key, _)| wants(&domain(key)))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
+}
+
+fn within(domain: &str, parent: &str) -> bool {
+    domain == parent || domain.strip_suffix(parent).is_some_and(|sub| sub.ends_with('.'))
+}
+
+fn is_synced_label(domain: &str) -> bool {
+    ["node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io"]
+        .iter()
+        .any(|parent| within(domain, parent))
+}
+
+/// Sets what comes from the Machine, removes what came from it before, and notes which keys those are.
+fn replace(
+    node: &mut Node,
+    values: &BTreeMap<String, String>,
+    tracking: &str,
+    map: impl Fn(&mut Node) -> &mut BTreeMap<String, String>,
+) {
+    let before = annotation(node, tracking).unwrap_or_default().to_owned();
+    let target = map(node);
+    for key in before.split(',').filter(|key| !key.is_empty() && !values.contains_key(*key)) {
+        target.remove(key);
+    }
+    target.extend(values.iter().map(|(key, value)| (key.clone(), value.clone())));
+    let keys: Vec<&str> = values.keys().map(String::as_str).collect();
+    node.metadata.annotations.get_or_insert_default().insert(tracking.to_owned(), keys.join(","));
+}
+
+fn back_references(node: &mut Node, observed: &Observed) {
+    let machine: &Machine = observed.machine.as_ref();
+    let owner = owners::controller(machine);
+    let annotations = node.metadata.annotations.get_or_insert_default();
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    annotations.insert(CLUSTER_NAME.to_owned(), machine.spec.cluster_name.clone());
+    annotations.insert(CLUSTER_NAMESPACE.to_owned(), text(&machine.metadata.namespace));
+    annotations.insert(MACHINE.to_owned(), text(&machine.metadata.name));
+    match owner {
+        Some(owner) => {
+            annotations.insert(OWNER_KIND.to_owned(), owner.kind.clone());
+            annotations.insert(OWNER_NAME.to_owned(), owner.name.clone());
+        }
+        None => {
+            annotations.remove(OWNER_KIND);
+            annotations.remove(OWNER_NAME);
+        }
+    }
+}
+
+/// The Node is initialised now; it is outdated if its MachineSet is not of the MachineDeployment's latest revision.
+fn taints(node: &mut Node, observed: &Observed) {
+    let spec = node.spec.get_or_insert_default();
+    let taints = spec.taints.get_or_insert_default();
+    taints.retain(|taint| taint.key != UNINITIALIZED);
+    let outdated = is_outdated(observed);
+    let has = taints.iter().any(|taint| taint.key == OUTDATED_REVISION);
+    if outdated && !has {
+        taints.push(Taint {
+            key: OUTDATED_REVISION.to_owned(),
+            effect: "PreferNoSchedule".to_owned(),
+            ..Taint::default()
+        });
+    } else if !outdated {
+        taints.retain(|taint| taint.key != OUTDATED_REVISION);
+    }
+    if taints.is_empty() {
+        spec.taints = None;
+    }
+}
+
+fn is_outdated(observed: &Observed) -> bool {
+    let (Some(set), Some(deployment)) = (&observed.set, &observed.deployment) else { return false };
+    let rollout = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
+    if rollout.is_some_and(|strategy| strategy.type_ == "OnDelete") {
+        return false;
+    }
+    let revision = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
+    match (revision(annotation(set.as_ref(), REVISION)), revision(annotation(deployment.as_ref(), REVISION)))
+    {
+        (Some(set), Some(deployment)) => set < deployment,
+        _ => false,
+    }
+}

@@ -1,0 +1,219 @@
+//! What a Machine needs.
+
+use engine::names::{CLUSTER_NAME, CONTROL_PLANE, CONTROL_PLANE_NAME, POOL_NAME, SET_NAME};
+use engine::object::{annotation, is_deleting, label};
+use engine::{Action, ExternalObject, NamespacedName, owners};
+use k8s_openapi::api::core::v1::Node;
+use machinery::clock::rfc3339;
+use schemas::cluster::{Machine, MachineAddress, MachineInitializationStatus};
+
+use super::{Observed, conditions, deletion, node};
+use crate::change::{Event, ExternalChange, Reference};
+
+const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
+
+/// What to do about a Machine.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The Machine as it should be.
+    pub machine: Machine,
+    /// Changes of its bootstrap and infrastructure objects.
+    pub external: Vec<ExternalChange>,
+    /// Its Node as it should be.
+    pub node: Option<Node>,
+    /// Pods to evict from its Node.
+    pub evict: Vec<NamespacedName>,
+    /// Its infrastructure or bootstrap object, to be deleted.
+    pub delete: Vec<ExternalObject>,
+    /// Delete its Node.
+    pub delete_node: bool,
+    /// Events about the Machine.
+    pub events: Vec<Event>,
+    /// When to come again.
+    pub action: Action,
+    /// What went wrong.
+    pub errors: Vec<String>,
+}
+
+impl Plan {
+    /// The parts of the status that tell how far the Machine is.
+    pub(super) fn initialization(&mut self) -> &mut MachineInitializationStatus {
+        self.machine.status.get_or_insert_default().initialization.get_or_insert_default()
+    }
+}
+
+/// All the rules of a Machine.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan { machine: observed.machine.as_ref().clone(), ..Plan::default() };
+    engine::paused::set(&mut plan.machine, Some(&observed.cluster), observed.now);
+    owner_and_labels(&mut plan, observed);
+    bootstrap(&mut plan, observed);
+    infrastructure(&mut plan, observed);
+    node::plan(&mut plan, observed);
+    certificates_expiry(&mut plan, observed);
+    let step = if is_deleting(observed.machine.as_ref()) {
+        deletion::plan(&mut plan, observed)
+    } else {
+        deletion::Step::NotDeleting
+    };
+    let generation = plan.machine.metadata.generation;
+    plan.machine.status.get_or_insert_default().observed_generation = generation;
+    conditions::set(&mut plan, observed, &step);
+    phase(&mut plan, observed);
+    if matches!(step, deletion::Step::Completed) {
+        engine::finalizer::remove(&mut plan.machine, super::FINALIZER);
+    }
+    plan
+}
+
+/// A Machine that nobody controls belongs to its Cluster.
+fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
+    let name = observed.machine.spec.cluster_name.clone();
+    plan.machine.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
+    let machine = observed.machine.as_ref();
+    let has_owner = owners::controller(machine).is_some()
+        || owners::find(machine, schemas::cluster::Cluster::GROUP, "Cluster").is_some();
+    let is_owned_kind =
+        [SET_NAME, POOL_NAME, CONTROL_PLANE_NAME].iter().any(|key| label(machine, key).is_some());
+    if !has_owner && !is_owned_kind {
+        owners::ensure(&mut plan.machine, owners::reference(observed.cluster.as_ref(), &()));
+    }
+}
+
+/// The Machine controls its bootstrap and infrastructure objects; whoever made them for it no longer owns them.
+fn controlled_by_machine(machine: &Machine, object: &ExternalObject) -> Option<ExternalChange> {
+    let mut wanted = object.object.as_ref().clone();
+    if let Some(creator) = owners::controller(machine) {
+        owners::remove(&mut wanted, creator);
+    }
+    owners::ensure(&mut wanted, owners::controller_reference(machine, &()));
+    let labels = wanted.metadata.labels.get_or_insert_default();
+    labels.insert(CLUSTER_NAME.to_owned(), machine.spec.cluster_name.clone());
+    (wanted.metadata != object.object.metadata).then(|| ExternalChange { read: object.clone(), wanted })
+}
+
+fn bootstrap(plan: &mut Plan, observed: &Observed) {
+    match &observed.bootstrap {
+        Reference::None if plan.machine.spec.bootstrap.data_secret_name.is_some() => {
+            plan.initialization().bootstrap_data_secret_created = Some(true);
+        }
+        // An event tells when it appears.
+        Reference::None | Reference::NotFound => {}
+        Reference::Failed(error) => plan.errors.push(error.clone()),
+        Reference::Found(object) => {
+            plan.external.extend(controlled_by_machine(&observed.machine, object));
+            if plan.machine.spec.bootstrap.data_secret_name.is_some() {
+                plan.initialization().bootstrap_data_secret_created = Some(true);
+            } else if is_data_secret_created(object) {
+                match object.text("/status/dataSecretName") {
+                    Some(name) => {
+                        plan.machine.spec.bootstrap.data_secret_name = Some(name.to_owned());
+                        plan.initialization().bootstrap_data_secret_created = Some(true);
+                    }
+                    None => plan.errors.push(format!(
+                        "{} {} reports its data Secret as created, but has no status.dataSecretName",
+                        object.resource.kind,
+                        object.object.metadata.name.as_deref().unwrap_or_default()
+                    )),
+                }
+            }
+        }
+    }
+}
+
+fn is_data_secret_created(object: &ExternalObject) -> bool {
+    object.is_true(if object.contract == "v1beta1" {
+        "/status/ready"
+    } else {
+        "/status/initialization/dataSecretCreated"
+    })
+}
+
+/// Whether an infrastructure object reports that its machine runs.
+pub(super) fn is_infrastructure_provisioned(object: &ExternalObject) -> bool {
+    object.is_true(if object.contract == "v1beta1" {
+        "/status/ready"
+    } else {
+        "/status/initialization/provisioned"
+    })
+}
+
+/// Whether the Machine's infrastructure is, or once was, provisioned.
+pub(super) fn was_provisioned(machine: &Machine) -> bool {
+    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
+}
+
+/// Whether the Machine's bootstrap data is, or once was, there.
+pub(super) fn was_bootstrapped(machine: &Machine) -> bool {
+    let initialization = machine.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.bootstrap_data_secret_created == Some(true))
+}
+
+fn infrastructure(plan: &mut Plan, observed: &Observed) {
+    let provisioned = was_provisioned(&plan.machine);
+    let object = match &observed.infrastructure {
+        Reference::NotFound if provisioned && !is_deleting(observed.machine.as_ref()) => {
+            let reference = &observed.machine.spec.infrastructure_ref;
+            let what = format!("{} {}", reference.kind, reference.name);
+            return plan.errors.push(format!("{what} has been deleted while the Machine still exists"));
+        }
+        Reference::None | Reference::NotFound => return,
+        Reference::Failed(error) => return plan.errors.push(error.clone()),
+        Reference::Found(object) => object,
+    };
+    plan.external.extend(controlled_by_machine(&observed.machine, object));
+    if !provisioned && !is_infrastructure_provisioned(object) {
+        return;
+    }
+    if let Some(domain) = object.text("/spec/failureDomain").filter(|_| object.contract == "v1beta1") {
+        plan.machine.spec.failure_domain = Some(domain.to_owned());
+    }
+    // A provider that reports no ID yet is heard of again when it does.
+    let Some(id) = object.text("/spec/providerID") else { return };
+    plan.machine.spec.provider_id = Some(id.to_owned());
+    let status = plan.machine.status.get_or_insert_default();
+    if let Some(addresses) = object.get("/status/addresses") {
+        status.addresses =
+            serde_json::from_value::<Vec<MachineAddress>>(addresses.clone()).unwrap_or_default();
+    }
+    if let Some(domain) = object.text("/status/failureDomain") {
+        status.failure_domain = Some(domain.to_owned());
+    }
+    plan.initialization().infrastructure_provisioned = Some(true);
+}
+
+/// Only control plane Machines have certificates of their own; the Machine's annotation wins over its bootstrap object's.
+fn certificates_expiry(plan: &mut Plan, observed: &Observed) {
+    let machine = observed.machine.as_ref();
+    if label(machine, CONTROL_PLANE).is_none() {
+        return;
+    }
+    let of_config =
+        observed.bootstrap.found().and_then(|object| annotation(object.object.as_ref(), CERTIFICATES_EXPIRY));
+    let expiry = annotation(machine, CERTIFICATES_EXPIRY).or(of_config);
+    let expiry = expiry.filter(|text| machinery::clock::parse_rfc3339(text).is_some()).map(str::to_owned);
+    plan.machine.status.get_or_insert_default().certificates_expiry_date = expiry;
+}
+
+fn phase(plan: &mut Plan, observed: &Observed) {
+    let machine = &plan.machine;
+    let provisioned = was_provisioned(machine);
+    let has_node = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
+    let phase = if is_deleting(machine) {
+        "Deleting"
+    } else if has_node && provisioned {
+        "Running"
+    } else if machine.spec.provider_id.is_some() {
+        "Provisioned"
+    } else if was_bootstrapped(machine) && !provisioned {
+        "Provisioning"
+    } else {
+        "Pending"
+    };
+    let status = plan.machine.status.get_or_insert_default();
+    if status.phase.as_deref() != Some(phase) {
+        status.phase = Some(phase.to_owned());
+        status.last_updated = Some(rfc3339(observed.now));
+    }
+}

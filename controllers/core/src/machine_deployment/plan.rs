@@ -1,0 +1,217 @@
+//! What a MachineDeployment needs.
+
+use std::sync::Arc;
+
+use engine::names::CLUSTER_NAME;
+use engine::object::is_deleting;
+use engine::{Action, NamespacedName, owners, time};
+use machinery::clock::parse_rfc3339;
+use schemas::cluster::{MachineDeployment, MachineSet};
+
+use super::rollout::{self, Limits, Set};
+use super::{Observed, sets, status, template};
+use crate::change::{Event, ExternalChange, Reference};
+
+/// What to do about a MachineDeployment.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The MachineDeployment as it should be.
+    pub deployment: MachineDeployment,
+    /// Changes of its templates.
+    pub external: Vec<ExternalChange>,
+    /// MachineSets as they are (`None` for a new one) and should be.
+    pub sets: Vec<(Option<Arc<MachineSet>>, MachineSet)>,
+    /// MachineSets to delete.
+    pub delete: Vec<Arc<MachineSet>>,
+    /// Events about the MachineDeployment.
+    pub events: Vec<Event>,
+    /// When to come again.
+    pub action: Action,
+    /// What went wrong.
+    pub errors: Vec<String>,
+}
+
+/// The MachineSet with the current template, and the others, oldest first.
+pub(super) struct Split {
+    pub new: Option<Arc<MachineSet>>,
+    pub old: Vec<Arc<MachineSet>>,
+}
+
+/// All the rules of a MachineDeployment.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan { deployment: observed.deployment.as_ref().clone(), ..Plan::default() };
+    engine::paused::set(&mut plan.deployment, Some(&observed.cluster), observed.now);
+    owner_and_labels(&mut plan, observed);
+    let split = split(observed);
+    if is_deleting(observed.deployment.as_ref()) {
+        plan.delete = observed.sets.iter().filter(|set| !is_deleting(set.as_ref())).cloned().collect();
+    } else {
+        templates(&mut plan, observed);
+        roll_out(&mut plan, observed, &split);
+    }
+    status::set(&mut plan, observed, &split);
+    if is_deleting(observed.deployment.as_ref()) && observed.sets.is_empty() {
+        engine::finalizer::remove(&mut plan.deployment, super::FINALIZER);
+    }
+    plan
+}
+
+fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
+    let name = observed.deployment.spec.cluster_name.clone();
+    plan.deployment.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
+    if !is_deleting(observed.deployment.as_ref()) {
+        owners::ensure(&mut plan.deployment, owners::reference(observed.cluster.as_ref(), &()));
+    }
+}
+
+/// Templates belong to the Cluster, so that they go with it.
+fn templates(plan: &mut Plan, observed: &Observed) {
+    for reference in [&observed.infrastructure, &observed.bootstrap] {
+        match reference {
+            Reference::Found(object) => {
+                let mut wanted = object.object.as_ref().clone();
+                owners::ensure(&mut wanted, owners::reference(observed.cluster.as_ref(), &()));
+                if wanted.metadata != object.object.metadata {
+                    plan.external.push(ExternalChange { read: object.clone(), wanted });
+                }
+            }
+            Reference::Failed(error) => plan.errors.push(error.clone()),
+            // An event tells when it appears; until then the MachineSet says what is missing.
+            Reference::None | Reference::NotFound => {}
+        }
+    }
+}
+
+/// When everything older than a point in time has to be replaced, and that time has come.
+fn rollout_after(observed: &Observed) -> Option<chrono::DateTime<chrono::Utc>> {
+    let rollout = observed.deployment.spec.rollout.as_ref()?;
+    parse_rfc3339(rollout.after.as_deref()?)
+}
+
+fn split(observed: &Observed) -> Split {
+    let created = |set: &MachineSet| set.metadata.creation_timestamp.as_ref().map(time::utc);
+    let mut candidates: Vec<Arc<MachineSet>> = observed
+        .sets
+        .iter()
+        .filter(|set| !is_deleting(set.as_ref()))
+        .filter(|set| template::is_same(&set.spec.template, &observed.deployment.spec.template))
+        .cloned()
+        .collect();
+    candidates.sort_by_key(|set| (std::cmp::Reverse(set.spec.replicas.unwrap_or(0)), created(set)));
+    let after = rollout_after(observed).filter(|after| *after <= observed.now);
+    let new = candidates.into_iter().find(|set| after.is_none_or(|after| created(set) >= Some(after)));
+    let is_new =
+        |set: &&Arc<MachineSet>| new.as_ref().is_some_and(|new| new.metadata.uid == set.metadata.uid);
+    let mut old: Vec<Arc<MachineSet>> = observed.sets.iter().filter(|set| !is_new(set)).cloned().collect();
+    old.sort_by_key(|set| (created(set), set.metadata.name.clone()));
+    Split { new, old }
+}
+
+fn numbers(set: &MachineSet) -> Set {
+    let status = set.status.as_ref();
+    let spec = set.spec.replicas.unwrap_or(0);
+    Set {
+        spec,
+        status: status.and_then(|status| status.replicas).unwrap_or(0),
+        available: status.and_then(|status| status.available_replicas).unwrap_or(0),
+        up_to_date: status.and_then(|status| status.up_to_date_replicas).unwrap_or(0),
+        intent: spec,
+    }
+}
+
+/// `spec.replicas` with its limits.
+pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
+    let rolling = deployment
+        .spec
+        .rollout
+        .as_ref()
+        .and_then(|rollout| rollout.strategy.as_ref())
+        .and_then(|strategy| strategy.rolling_update.as_ref());
+    let replicas = deployment.spec.replicas.unwrap_or(1);
+    Limits::resolve(
+        replicas,
+        rolling.and_then(|rolling| rolling.max_surge.as_ref()),
+        rolling.and_then(|rolling| rolling.max_unavailable.as_ref()),
+    )
+}
+
+/// Whether old Machines are replaced only when somebody deletes them.
+pub(super) fn is_on_delete(deployment: &MachineDeployment) -> bool {
+    let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
+    strategy.is_some_and(|strategy| strategy.type_ == "OnDelete")
+}
+
+fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
+    let limits = limits(&observed.deployment);
+    let mut new = split.new.as_deref().map(numbers).unwrap_or_default();
+    let mut old: Vec<Set> = split.old.iter().map(|set| numbers(set)).collect();
+    let on_delete = is_on_delete(&observed.deployment);
+    let paused = observed.deployment.spec.paused == Some(true);
+    if paused {
+        rollout::scale(&limits, split.new.is_some().then_some(&mut new), &mut old, !on_delete);
+    } else if on_delete {
+        rollout::on_delete(&limits, &mut new, &mut old);
+    } else {
+        rollout::rolling_update(&limits, &mut new, &mut old);
+    }
+    let revision = sets::next_revision(split);
+    if split.new.is_some() || !paused {
+        let wanted = sets::wanted(observed, split.new.as_deref(), new.intent, Some(revision), &limits);
+        if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(super::REVISION)) {
+            let annotations = plan.deployment.metadata.annotations.get_or_insert_default();
+            annotations.insert(super::REVISION.to_owned(), value.clone());
+        }
+        event(plan, split.new.as_deref(), &wanted);
+        plan.sets.push((split.new.clone(), wanted));
+    }
+    for (set, numbers) in split.old.iter().zip(&old) {
+        if is_deleting(set.as_ref()) {
+            continue;
+        }
+        let wanted = sets::wanted(observed, Some(set), numbers.intent, None, &limits);
+        event(plan, Some(set), &wanted);
+        plan.sets.push((Some(set.clone()), wanted));
+    }
+    if let Some(after) = rollout_after(observed).filter(|after| *after > observed.now) {
+        let left = (after - observed.now).to_std().unwrap_or_default();
+        plan.action = plan.action.min(Action::requeue_after(left));
+    }
+    if is_complete(&limits, &new, &old) {
+        clean_up(plan, split);
+    }
+}
+
+fn event(plan: &mut Plan, current: Option<&MachineSet>, wanted: &MachineSet) {
+    let to = wanted.spec.replicas.unwrap_or(0);
+    let name = NamespacedName::of(wanted);
+    let Some(current) = current else {
+        let message = format!("Created MachineSet {name} with {to} replicas");
+        return plan.events.push(Event::normal("SuccessfulCreate", message));
+    };
+    let from = current.spec.replicas.unwrap_or(0);
+    if from != to {
+        let direction = if to > from { "up" } else { "down" };
+        let message = format!("Scaled {direction} MachineSet {}: {from} -> {to}", name.name);
+        plan.events.push(Event::normal("SuccessfulScale", message));
+    }
+}
+
+fn is_complete(limits: &Limits, new: &Set, old: &[Set]) -> bool {
+    let is_gone = |set: &Set| set.spec == 0 && set.status == 0;
+    let all = [new.spec, new.intent, new.status, new.up_to_date, new.available];
+    all.iter().all(|number| *number == limits.replicas) && old.iter().all(is_gone)
+}
+
+/// Nothing keeps old revisions: a rollout back makes a new MachineSet.
+fn clean_up(plan: &mut Plan, split: &Split) {
+    for set in &split.old {
+        let observed = set.status.as_ref().and_then(|status| status.observed_generation);
+        if is_deleting(set.as_ref()) || observed < set.metadata.generation {
+            continue;
+        }
+        let name = set.metadata.name.clone().unwrap_or_default();
+        plan.sets.retain(|(_, wanted)| wanted.metadata.name.as_ref() != Some(&name));
+        plan.events.push(Event::normal("SuccessfulDelete", format!("Deleted MachineSet \"{name}\"")));
+        plan.delete.push(set.clone());
+    }
+}

@@ -1,0 +1,208 @@
+//! Status and conditions of a MachineDeployment.
+
+use std::collections::BTreeMap;
+
+use engine::conditions::{self, FALSE, TRUE, is_false, is_true, is_unknown};
+use engine::object::is_deleting;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemas::HasConditions;
+use schemas::cluster::{MachineDeploymentStatus, MachineSet, MachineSetStatus};
+use schemas::meta::Condition;
+
+use super::Observed;
+use super::plan::{Plan, Split, is_on_delete, limits};
+use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
+use crate::change::Reference;
+use crate::{selector, versions};
+
+/// Sets status and conditions of the planned MachineDeployment.
+pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
+    let generation = plan.deployment.metadata.generation;
+    counters(plan.deployment.status.get_or_insert_default(), observed, split);
+    let status = plan.deployment.status.get_or_insert_default();
+    status.observed_generation = generation;
+    let now = observed.now;
+    let current = status.replicas.unwrap_or(0);
+    let all = [
+        available(status, observed),
+        rolling_out(observed),
+        scaling_up(observed, current),
+        scaling_down(observed, current),
+        machines_ready("MachinesReady", &observed.machines),
+        machines_up_to_date("MachinesUpToDate", &observed.machines, now),
+        remediating(&observed.machines, " by MachineDeployment"),
+        deleting(observed),
+    ];
+    for condition in all {
+        conditions::set(&mut plan.deployment, now, condition);
+    }
+}
+
+fn sum<'a>(
+    sets: impl Iterator<Item = &'a MachineSet>,
+    number: impl Fn(&MachineSetStatus) -> Option<i32>,
+) -> Option<i32> {
+    let numbers = sets.filter_map(|set| set.status.as_ref().and_then(&number));
+    numbers.fold(None, |sum, number| Some(sum.unwrap_or(0) + number))
+}
+
+fn counters(status: &mut MachineDeploymentStatus, observed: &Observed, split: &Split) {
+    let sets = || observed.sets.iter().map(AsRef::as_ref);
+    status.replicas = sum(sets(), |status| status.replicas);
+    status.ready_replicas = sum(sets(), |status| status.ready_replicas);
+    status.available_replicas = sum(sets(), |status| status.available_replicas);
+    status.up_to_date_replicas = sum(sets(), |status| status.up_to_date_replicas);
+    status.selector = Some(selector::text(&observed.deployment.spec.selector));
+    let reported =
+        observed.sets.iter().filter_map(|set| set.status.as_ref()).flat_map(|status| &status.versions);
+    status.versions =
+        versions::count(reported.map(|reported| (reported.version.as_str(), reported.replicas.unwrap_or(0))));
+    let (current, desired) = (status.replicas.unwrap_or(0), observed.deployment.spec.replicas.unwrap_or(0));
+    let phase = match current.cmp(&desired) {
+        std::cmp::Ordering::Less => "ScalingUp",
+        std::cmp::Ordering::Greater => "ScalingDown",
+        std::cmp::Ordering::Equal => "Running",
+    };
+    status.phase = Some(phase.to_owned());
+    let wanted: i32 = sets().map(|set| set.spec.replicas.unwrap_or(0)).sum();
+    let available = status.available_replicas.unwrap_or(0);
+    let updated = split.new.as_ref().and_then(|new| new.status.as_ref()?.replicas);
+    let deprecated = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+    deprecated.available_replicas = Some(available);
+    deprecated.ready_replicas = Some(status.ready_replicas.unwrap_or(0));
+    deprecated.unavailable_replicas = Some((wanted - available).max(0));
+    deprecated.updated_replicas = Some(updated.unwrap_or(0));
+}
+
+fn available(status: &MachineDeploymentStatus, observed: &Observed) -> Condition {
+    const TYPE: &str = "Available";
+    let deployment = observed.deployment.as_ref();
+    let Some(replicas) = deployment.spec.replicas else {
+        return is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set");
+    };
+    let Some(available) = status.available_replicas else {
+        return is_unknown(
+            TYPE,
+            "WaitingForAvailableReplicasSet",
+            "Waiting for status.availableReplicas set",
+        );
+    };
+    let on_delete = is_on_delete(deployment);
+    let unavailable = if on_delete { 0 } else { limits(deployment).unavailable };
+    let required = replicas - unavailable;
+    if available >= required {
+        return is_true(TYPE, "Available");
+    }
+    if is_deleting(deployment) {
+        return is_false(TYPE, "NotAvailable", "Deletion in progress");
+    }
+    let mut message = format!("{available} available replicas, at least {required} required");
+    if on_delete {
+        message.push_str(&format!(" (spec.replicas is {replicas})"));
+    } else {
+        let given = max_unavailable(observed);
+        message.push_str(&format!(
+            " (spec.strategy.rollout.maxUnavailable is {given}, spec.replicas is {replicas})"
+        ));
+    }
+    is_false(TYPE, "NotAvailable", message)
+}
+
+/// `maxUnavailable` as the user wrote it.
+fn max_unavailable(observed: &Observed) -> String {
+    let strategy = observed.deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
+    let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+    match rolling.and_then(|rolling| rolling.max_unavailable.as_ref()) {
+        Some(IntOrString::String(text)) => text.clone(),
+        Some(IntOrString::Int(number)) => number.to_string(),
+        None => "0".to_owned(),
+    }
+}
+
+fn rolling_out(observed: &Observed) -> Condition {
+    let mut count = 0;
+    let mut reasons: BTreeMap<(bool, String), ()> = BTreeMap::new();
+    for machine in &observed.machines {
+        let Some(condition) = machine.condition("UpToDate").filter(|condition| condition.status == FALSE)
+        else {
+            continue;
+        };
+        count += 1;
+        if condition.reason == "Updating" {
+            continue;
+        }
+        for line in condition.message.lines().filter(|line| line.starts_with("* ")) {
+            // A change of version comes first.
+            reasons.insert((!line.starts_with("* Version"), line.to_owned()), ());
+        }
+    }
+    if count == 0 {
+        return is_false("RollingOut", "NotRollingOut", "");
+    }
+    let mut lines = vec![format!("Rolling out {count} not up-to-date replicas")];
+    lines.extend(reasons.into_keys().map(|(_, line)| line));
+    conditions::new("RollingOut", TRUE, "RollingOut", lines.join("\n"))
+}
+
+fn desired(observed: &Observed) -> Option<i32> {
+    let replicas = observed.deployment.spec.replicas?;
+    Some(if is_deleting(observed.deployment.as_ref()) { 0 } else { replicas })
+}
+
+/// What has to exist before a Machine can be made, and does not.
+fn missing(observed: &Observed) -> Vec<String> {
+    let spec = &observed.deployment.spec.template.spec;
+    let bootstrap = spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
+    let rows =
+        [(&observed.bootstrap, bootstrap), (&observed.infrastructure, spec.infrastructure_ref.kind.as_str())];
+    let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
+    missing.map(|(_, kind)| format!("* {kind} does not exist")).collect()
+}
+
+fn scaling_up(observed: &Observed, current: i32) -> Condition {
+    const TYPE: &str = "ScalingUp";
+    let Some(desired) = desired(observed) else {
+        return is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set");
+    };
+    let missing = if is_deleting(observed.deployment.as_ref()) { Vec::new() } else { missing(observed) };
+    if current >= desired {
+        let message = if missing.is_empty() {
+            String::new()
+        } else {
+            format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
+        };
+        return is_false(TYPE, "NotScalingUp", message);
+    }
+    let mut message = format!("Scaling up from {current} to {desired} replicas");
+    if !missing.is_empty() {
+        message.push_str(&format!(" is blocked because:\n{}", missing.join("\n")));
+    }
+    conditions::new(TYPE, TRUE, TYPE, message)
+}
+
+fn scaling_down(observed: &Observed, current: i32) -> Condition {
+    const TYPE: &str = "ScalingDown";
+    match desired(observed) {
+        None => is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set"),
+        Some(desired) if current > desired => {
+            let message = format!("Scaling down from {current} to {desired} replicas");
+            conditions::new(TYPE, TRUE, TYPE, message)
+        }
+        Some(_) => is_false(TYPE, "NotScalingDown", ""),
+    }
+}
+
+fn deleting(observed: &Observed) -> Condition {
+    const TYPE: &str = "Deleting";
+    if !is_deleting(observed.deployment.as_ref()) {
+        return is_false(TYPE, "NotDeleting", "");
+    }
+    let message = if !observed.machines.is_empty() {
+        format!("Deleting {} Machines", observed.machines.len())
+    } else if !observed.sets.is_empty() {
+        format!("Deleting {} MachineSets", observed.sets.len())
+    } else {
+        "Deletion completed".to_owned()
+    };
+    conditions::new(TYPE, TRUE, TYPE, message)
+}

@@ -1,0 +1,165 @@
+//! Making a Machine with its bootstrap and infrastructure objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::external::{Clone, clone_template};
+use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME};
+use engine::object::label;
+use engine::{Error, NamespacedName, Objects, Result, owners};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
+use schemas::meta::ContractVersionedObjectReference;
+
+use super::{Controls, FIELD_MANAGER, Observed, set_name_label};
+
+/// The longest name of a Machine.
+const LONGEST_NAME: usize = 63;
+const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
+
+/// A Machine to be made.
+#[derive(Debug)]
+pub struct NewMachine {
+    /// The Machine.
+    pub machine: Machine,
+    /// Its bootstrap object; `None` when the data Secret is given.
+    pub bootstrap: Option<(DynamicObject, ApiResource)>,
+    /// Its infrastructure object.
+    pub infrastructure: (DynamicObject, ApiResource),
+}
+
+/// The labels of a Machine and what belongs to it.
+pub fn labels(set: &MachineSet) -> BTreeMap<String, String> {
+    let mut labels = set.spec.template.metadata.clone().unwrap_or_default().labels;
+    labels.insert(CLUSTER_NAME.to_owned(), set.spec.cluster_name.clone());
+    labels.extend([set_name_label(set)]);
+    if let Some(deployment) = label(set, DEPLOYMENT_NAME) {
+        labels.insert(DEPLOYMENT_NAME.to_owned(), deployment.to_owned());
+    }
+    labels
+}
+
+/// The annotations of a Machine and what belongs to it.
+pub fn annotations(set: &MachineSet) -> BTreeMap<String, String> {
+    set.spec.template.metadata.clone().unwrap_or_default().annotations
+}
+
+/// The name by the naming template: `.cluster.name`, `.machineSet.name` and `.random` are known.
+fn name(set: &MachineSet, suffix: &str) -> String {
+    let naming = set.spec.machine_naming.as_ref().and_then(|naming| naming.template.as_deref());
+    let mut rest = naming.unwrap_or(DEFAULT_NAME);
+    let mut parts = Vec::new();
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((expression, after)) = after.split_once("}}") else { break };
+        parts.push(before);
+        parts.push(match expression.trim() {
+            ".cluster.name" => set.spec.cluster_name.as_str(),
+            ".machineSet.name" => set.metadata.name.as_deref().unwrap_or_default(),
+            _ => suffix,
+        });
+        rest = after;
+    }
+    parts.push(rest);
+    let name = parts.concat();
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    let base: String = name.chars().take(LONGEST_NAME - suffix.len()).collect();
+    format!("{base}{suffix}")
+}
+
+/// The Machine that a set wants, given its name and references: for one that is made and for one that exists alike.
+pub fn machine(set: &MachineSet, name: String, spec: MachineSpec) -> Machine {
+    let template = &set.spec.template.spec;
+    Machine {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: set.metadata.namespace.clone(),
+            labels: Some(labels(set)),
+            annotations: Some(annotations(set)).filter(|annotations| !annotations.is_empty()),
+            finalizers: Some(vec![crate::machine::FINALIZER.to_owned()]),
+            owner_references: Some(vec![owners::controller_reference(set, &())]),
+            ..ObjectMeta::default()
+        },
+        spec: MachineSpec {
+            cluster_name: set.spec.cluster_name.clone(),
+            min_ready_seconds: template.min_ready_seconds,
+            readiness_gates: template.readiness_gates.clone(),
+            deletion: template.deletion.clone(),
+            taints: template.taints.clone(),
+            ..spec
+        },
+        status: None,
+    }
+}
+
+/// A Machine of `observed.set` whose name ends in `suffix`.
+///
+/// # Errors
+/// When a template can't be cloned.
+pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
+    let set = observed.set.as_ref();
+    let name = name(set, suffix);
+    let clone = || Clone {
+        name: name.clone(),
+        namespace: set.metadata.namespace.clone().unwrap_or_default(),
+        labels: labels(set),
+        annotations: annotations(set),
+        owner: Some(owners::reference(set, &())),
+    };
+    let reference = |resource: &ApiResource| ContractVersionedObjectReference {
+        api_group: resource.group.clone(),
+        kind: resource.kind.clone(),
+        name: name.clone(),
+    };
+    let template = observed.infrastructure.found();
+    let template = template.ok_or_else(|| Error::failed("the infrastructure template does not exist"))?;
+    let infrastructure = clone_template(template, clone())?;
+    let bootstrap =
+        observed.bootstrap.found().map(|template| clone_template(template, clone())).transpose()?;
+    let wanted = &set.spec.template.spec;
+    let spec = MachineSpec {
+        version: wanted.version.clone(),
+        failure_domain: wanted.failure_domain.clone(),
+        infrastructure_ref: reference(&infrastructure.1),
+        bootstrap: Bootstrap {
+            config_ref: bootstrap.as_ref().map(|(_, resource)| reference(resource)),
+            data_secret_name: wanted.bootstrap.data_secret_name.clone(),
+        },
+        ..MachineSpec::default()
+    };
+    Ok(NewMachine { machine: machine(set, name, spec), bootstrap, infrastructure })
+}
+
+impl Controls {
+    /// Makes the bootstrap object, the infrastructure object and the Machine, or none of them. Returns the name.
+    pub(super) async fn create(&self, observed: &Observed, new: &NewMachine) -> Result<String> {
+        let mut made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)> = Vec::new();
+        let parts = new.bootstrap.iter().chain([&new.infrastructure]);
+        for (object, resource) in parts {
+            let objects = self.manager.dynamic(resource);
+            match objects.apply_changed(&self.applied, FIELD_MANAGER, None, object).await {
+                Ok(stored) => made.push((objects, stored)),
+                Err(error) => return Err(self.undo(made, error).await),
+            }
+        }
+        match self.machines.apply_changed(&self.applied, FIELD_MANAGER, None, &new.machine).await {
+            Ok(machine) => Ok(NamespacedName::of(machine.as_ref()).name),
+            Err(error) => {
+                let set = observed.set.metadata.name.as_deref().unwrap_or_default();
+                tracing::debug!(machineset = set, %error, "a Machine could not be made");
+                Err(self.undo(made, error).await)
+            }
+        }
+    }
+
+    async fn undo(&self, made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)>, error: Error) -> Error {
+        let mut errors = vec![error];
+        for (objects, object) in made {
+            errors.extend(objects.delete(object.as_ref()).await.err());
+        }
+        if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
+    }
+}

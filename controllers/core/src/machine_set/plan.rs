@@ -1,0 +1,129 @@
+//! What a MachineSet needs.
+
+use std::sync::Arc;
+
+use engine::names::CLUSTER_NAME;
+use engine::object::{annotation, is_deleting, uid};
+use engine::{Action, ExternalObject, owners};
+use kube::api::DynamicObject;
+use schemas::cluster::{Machine, MachineSet};
+
+use super::{FINALIZER, Observed, create, is_of_deployment, preflight, priority, status, sync};
+use crate::change::{ExternalChange, Reference};
+
+const DISABLE_CREATE: &str = "cluster.x-k8s.io/disable-machine-create";
+
+/// What to do about a MachineSet.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The MachineSet as it should be.
+    pub set: MachineSet,
+    /// Changes of its templates.
+    pub external: Vec<ExternalChange>,
+    /// Machines as they are and should be, to be applied.
+    pub sync: Vec<(Arc<Machine>, Machine)>,
+    /// Machines that are being deleted, or adopted: as they are and should be.
+    pub update: Vec<(Arc<Machine>, Machine)>,
+    /// Bootstrap and infrastructure objects whose labels and annotations follow the template.
+    pub sync_parts: Vec<(ExternalObject, DynamicObject)>,
+    /// Bootstrap and infrastructure objects that no Machine took over.
+    pub delete_parts: Vec<ExternalObject>,
+    /// Machines to delete.
+    pub delete: Vec<Arc<Machine>>,
+    /// Machines to make, with their bootstrap and infrastructure objects.
+    pub create: Vec<create::NewMachine>,
+    /// When to come again.
+    pub action: Action,
+    /// What went wrong.
+    pub errors: Vec<String>,
+}
+
+/// All the rules of a MachineSet.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut plan = Plan { set: observed.set.as_ref().clone(), ..Plan::default() };
+    engine::paused::set(&mut plan.set, Some(&observed.cluster), observed.now);
+    owner_and_labels(&mut plan, observed);
+    let mut blocked = Vec::new();
+    if is_deleting(observed.set.as_ref()) {
+        plan.delete =
+            observed.machines.iter().filter(|machine| !is_deleting(machine.as_ref())).cloned().collect();
+        if observed.machines.is_empty() {
+            engine::finalizer::remove(&mut plan.set, FINALIZER);
+        }
+    } else {
+        templates(&mut plan, observed);
+        sync::plan(&mut plan, observed);
+        blocked = preflight::failures(observed);
+        replicas(&mut plan, observed, &blocked);
+    }
+    status::set(&mut plan, observed, &blocked);
+    plan
+}
+
+fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
+    let name = observed.set.spec.cluster_name.clone();
+    plan.set.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name.clone());
+    if is_of_deployment(&observed.set) || is_deleting(observed.set.as_ref()) {
+        return;
+    }
+    owners::ensure(&mut plan.set, owners::reference(observed.cluster.as_ref(), &()));
+    let template = plan.set.spec.template.metadata.get_or_insert_default();
+    template.labels.insert(CLUSTER_NAME.to_owned(), name);
+}
+
+/// Templates belong to the Cluster, so that they go with it.
+fn templates(plan: &mut Plan, observed: &Observed) {
+    for reference in [&observed.infrastructure, &observed.bootstrap] {
+        match reference {
+            Reference::Found(object) => {
+                let mut wanted = object.object.as_ref().clone();
+                owners::ensure(&mut wanted, owners::reference(observed.cluster.as_ref(), &()));
+                if wanted.metadata != object.object.metadata {
+                    plan.external.push(ExternalChange { read: object.clone(), wanted });
+                }
+            }
+            Reference::Failed(error) => plan.errors.push(error.clone()),
+            Reference::None | Reference::NotFound => {}
+        }
+    }
+}
+
+/// As many Machines as `spec.replicas`.
+fn replicas(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
+    let Some(replicas) = observed.set.spec.replicas else { return };
+    orphaned_parts(plan, observed);
+    let replicas = usize::try_from(replicas).unwrap_or(0);
+    let existing = observed.machines.len();
+    if existing > replicas {
+        plan.delete = priority::choose(&observed.set, &observed.machines, existing - replicas, observed.now);
+        let is_chosen =
+            |machine: &Machine| plan.delete.iter().any(|chosen| uid(chosen.as_ref()) == uid(machine));
+        plan.sync.retain(|(machine, _)| !is_chosen(machine));
+        return;
+    }
+    let disabled = annotation(observed.set.as_ref(), DISABLE_CREATE) == Some("true");
+    let is_template = |reference: &Reference| matches!(reference, Reference::Found(_) | Reference::None);
+    if disabled || !blocked.is_empty() || !is_template(&observed.bootstrap) {
+        return;
+    }
+    if observed.infrastructure.found().is_none() {
+        return;
+    }
+    for suffix in &observed.suffixes {
+        match create::new_machine(observed, suffix) {
+            Ok(new) => plan.create.push(new),
+            Err(error) => plan.errors.push(error.to_string()),
+        }
+    }
+}
+
+/// What a reconcile made that was cut off before it made the Machine.
+fn orphaned_parts(plan: &mut Plan, observed: &Observed) {
+    let is_orphan = |part: &&ExternalObject| {
+        let name = part.object.metadata.name.as_ref();
+        owners::is_owned_by(part.object.as_ref(), uid(observed.set.as_ref()))
+            && !is_deleting(part.object.as_ref())
+            && !observed.machines.iter().any(|machine| machine.metadata.name.as_ref() == name)
+    };
+    plan.delete_parts = observed.parts.iter().filter(is_orphan).cloned().collect();
+}

@@ -1,0 +1,105 @@
+//! Which Machines go when a MachineSet shrinks.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::conditions::{self, FALSE};
+use engine::object::{annotation, is_deleting};
+use engine::time;
+use schemas::HasConditions;
+use schemas::cluster::{Machine, MachineSet};
+
+const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
+/// The age, in seconds, at which age makes most of its difference: ten days.
+const AGE_SCALE: f64 = 864_000.0;
+const DELETING: f64 = 100.0;
+const ASKED: f64 = 80.0;
+const UNHEALTHY: f64 = 50.0;
+const ANY: f64 = 20.0;
+
+/// The `count` Machines of the highest priority that are not being deleted already: those that are count first.
+pub fn choose(
+    set: &MachineSet,
+    machines: &[Arc<Machine>],
+    count: usize,
+    now: DateTime<Utc>,
+) -> Vec<Arc<Machine>> {
+    let order = set.spec.deletion.as_ref().and_then(|deletion| deletion.order.as_deref()).unwrap_or("Random");
+    let mut rated: Vec<(f64, &Arc<Machine>)> =
+        machines.iter().map(|machine| (score(machine, order, now), machine)).collect();
+    rated.sort_by(|(a, first), (b, second)| {
+        b.total_cmp(a).then_with(|| first.metadata.name.cmp(&second.metadata.name))
+    });
+    let chosen = rated.into_iter().take(count).map(|(_, machine)| machine);
+    chosen.filter(|machine| !is_deleting(machine.as_ref())).cloned().collect()
+}
+
+fn score(machine: &Machine, order: &str, now: DateTime<Utc>) -> f64 {
+    if is_deleting(machine) {
+        return DELETING;
+    }
+    if annotation(machine, DELETE_MACHINE).is_some() {
+        return ASKED;
+    }
+    let has_node = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
+    let is_bad = |type_: &str| conditions::has(machine.conditions(), type_, FALSE);
+    if !has_node || is_bad("NodeHealthy") || is_bad("HealthCheckSucceeded") {
+        return UNHEALTHY;
+    }
+    let created = machine.metadata.creation_timestamp.as_ref().map(time::utc).unwrap_or(now);
+    #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^52 seconds")]
+    let age = (now - created).num_seconds().max(0) as f64;
+    let oldest = UNHEALTHY * (1.0 - (-age / AGE_SCALE).exp());
+    match order {
+        "Oldest" => oldest,
+        "Newest" => UNHEALTHY - oldest,
+        _ => ANY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn machine(name: &str, created: &str, more: Value) -> Arc<Machine> {
+        let mut value = json!({"metadata": {"name": name, "creationTimestamp": created},
+            "status": {"nodeRef": {"name": name}}});
+        for (pointer, more) in more.as_object().unwrap() {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            value.pointer_mut(parent).unwrap()[key] = more.clone();
+        }
+        Arc::new(serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn order_of_deletion() {
+        let now = machinery::clock::parse_rfc3339("2026-01-10T00:00:00Z").unwrap();
+        let machines = [
+            machine("b-old", "2026-01-01T00:00:00Z", json!({})),
+            machine("a-new", "2026-01-09T00:00:00Z", json!({})),
+            machine(
+                "c-asked",
+                "2026-01-05T00:00:00Z",
+                json!({"/metadata/annotations": {DELETE_MACHINE: ""}}),
+            ),
+            machine("d-no-node", "2026-01-05T00:00:00Z", json!({"/status/nodeRef": null})),
+            machine(
+                "e-going",
+                "2026-01-05T00:00:00Z",
+                json!({"/metadata/deletionTimestamp": "2026-01-09T00:00:00Z"}),
+            ),
+        ];
+        let names = |order: &str, count: usize| -> Vec<String> {
+            let set: MachineSet =
+                serde_json::from_value(json!({"spec": {"deletion": {"order": order}}})).unwrap();
+            let chosen = choose(&set, &machines, count, now);
+            chosen.iter().map(|machine| machine.metadata.name.clone().unwrap()).collect()
+        };
+        assert_eq!(names("Random", 1), Vec::<String>::new(), "one goes already");
+        assert_eq!(names("Random", 4), ["c-asked", "d-no-node", "a-new"]);
+        assert_eq!(names("Oldest", 4), ["c-asked", "d-no-node", "b-old"]);
+        assert_eq!(names("Newest", 4), ["c-asked", "d-no-node", "a-new"]);
+    }
+}

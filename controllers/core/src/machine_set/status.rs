@@ -1,0 +1,125 @@
+//! Status and conditions of a MachineSet.
+
+use engine::conditions::{self, TRUE, is_false, is_unknown};
+use engine::object::is_deleting;
+use schemas::HasConditions;
+use schemas::cluster::{Machine, MachineSetStatus};
+use schemas::meta::Condition;
+
+use super::Observed;
+use super::plan::Plan;
+use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
+use crate::change::Reference;
+use crate::{selector, versions};
+
+/// Sets status and conditions of the planned MachineSet. `blocked` says why no Machine may be made.
+pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
+    let generation = plan.set.metadata.generation;
+    let status = plan.set.status.get_or_insert_default();
+    counters(status, observed);
+    status.observed_generation = generation;
+    let current = status.replicas.unwrap_or(0);
+    let now = observed.now;
+    let all = [
+        scaling_up(observed, current, blocked),
+        scaling_down(observed, current),
+        machines_ready("MachinesReady", &observed.machines),
+        machines_up_to_date("MachinesUpToDate", &observed.machines, now),
+        remediating(&observed.machines, " by MachineSet"),
+        deleting(observed),
+    ];
+    for condition in all {
+        conditions::set(&mut plan.set, now, condition);
+    }
+}
+
+fn counters(status: &mut MachineSetStatus, observed: &Observed) {
+    let machines = &observed.machines;
+    let count = |is: &dyn Fn(&Machine) -> bool| {
+        i32::try_from(machines.iter().filter(|machine| is(machine)).count()).unwrap_or(i32::MAX)
+    };
+    status.replicas = Some(count(&|_| true));
+    status.ready_replicas = Some(count_true(machines, "Ready"));
+    status.available_replicas = Some(count_true(machines, "Available"));
+    status.up_to_date_replicas = Some(count_true(machines, "UpToDate"));
+    status.selector = Some(selector::text(&observed.set.spec.selector));
+    status.versions =
+        versions::count(machines.iter().filter_map(|machine| Some((machine.spec.version.as_deref()?, 1))));
+    let labels = observed.set.spec.template.metadata.clone().unwrap_or_default().labels;
+    let has_all = |machine: &Machine| {
+        let own = machine.metadata.labels.as_ref();
+        labels.iter().all(|(key, value)| own.and_then(|own| own.get(key)) == Some(value))
+    };
+    let deprecated = status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default();
+    deprecated.fully_labeled_replicas = Some(count(&has_all));
+    deprecated.ready_replicas = Some(count(&|machine| machine.condition_is_true("NodeReady")));
+    deprecated.available_replicas = Some(count_true(machines, "Available"));
+}
+
+fn desired(observed: &Observed) -> Option<i32> {
+    let replicas = observed.set.spec.replicas?;
+    Some(if is_deleting(observed.set.as_ref()) { 0 } else { replicas })
+}
+
+/// Why Machines can't be made: missing templates and failed preflight checks.
+fn reasons(observed: &Observed, blocked: &[String]) -> Vec<String> {
+    if is_deleting(observed.set.as_ref()) {
+        return Vec::new();
+    }
+    let spec = &observed.set.spec.template.spec;
+    let bootstrap = spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
+    let rows =
+        [(&observed.bootstrap, bootstrap), (&observed.infrastructure, spec.infrastructure_ref.kind.as_str())];
+    let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
+    let mut reasons: Vec<String> = missing.map(|(_, kind)| format!("* {kind} does not exist")).collect();
+    reasons.extend(blocked.iter().cloned());
+    reasons
+}
+
+fn scaling_up(observed: &Observed, current: i32, blocked: &[String]) -> Condition {
+    const TYPE: &str = "ScalingUp";
+    let Some(desired) = desired(observed) else {
+        return is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set");
+    };
+    if current >= desired {
+        // Preflight checks only matter when there is something to make.
+        let missing = reasons(observed, &[]);
+        let message = if missing.is_empty() {
+            String::new()
+        } else {
+            format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
+        };
+        return is_false(TYPE, "NotScalingUp", message);
+    }
+    let mut message = format!("Scaling up from {current} to {desired} replicas");
+    let reasons = reasons(observed, blocked);
+    if !reasons.is_empty() {
+        message.push_str(&format!(" is blocked because:\n{}", reasons.join("\n")));
+    }
+    conditions::new(TYPE, TRUE, TYPE, message)
+}
+
+fn scaling_down(observed: &Observed, current: i32) -> Condition {
+    const TYPE: &str = "ScalingDown";
+    match desired(observed) {
+        None => is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set"),
+        Some(desired) if current > desired => {
+            let message = format!("Scaling down from {current} to {desired} replicas");
+            conditions::new(TYPE, TRUE, TYPE, message)
+        }
+        Some(_) => is_false(TYPE, "NotScalingDown", ""),
+    }
+}
+
+fn deleting(observed: &Observed) -> Condition {
+    const TYPE: &str = "Deleting";
+    if !is_deleting(observed.set.as_ref()) {
+        return is_false(TYPE, "NotDeleting", "");
+    }
+    let message = match observed.machines.len() {
+        0 => "Deletion completed".to_owned(),
+        1 => "Deleting 1 Machine".to_owned(),
+        count => format!("Deleting {count} Machines"),
+    };
+    conditions::new(TYPE, TRUE, TYPE, message)
+}

@@ -1,0 +1,102 @@
+//! Machines follow the parts of the template that need no rollout.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::ExternalObject;
+use engine::object::{is_deleting, uid};
+use engine::owners;
+use kube::api::DynamicObject;
+use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
+
+use super::plan::Plan;
+use super::{Observed, create};
+
+/// Plans what each Machine gets.
+pub fn plan(plan: &mut Plan, observed: &Observed) {
+    for machine in &observed.machines {
+        if is_deleting(machine.as_ref()) {
+            let wanted = deleting(&observed.set, machine);
+            plan.update.push((machine.clone(), wanted));
+            continue;
+        }
+        if !owners::is_controlled_by(machine.as_ref(), uid(observed.set.as_ref())) {
+            plan.update.push((machine.clone(), adopted(&observed.set, machine)));
+            continue;
+        }
+        plan.sync.push((machine.clone(), existing(&observed.set, machine)));
+    }
+    for part in &observed.parts {
+        if !is_deleting(part.object.as_ref()) && is_followed(observed, part) {
+            plan.sync_parts.extend(metadata(&observed.set, part).map(|wanted| (part.clone(), wanted)));
+        }
+    }
+}
+
+/// Version, failure domain and references of an existing Machine stay.
+fn existing(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
+    let spec = MachineSpec {
+        version: machine.spec.version.clone(),
+        failure_domain: machine.spec.failure_domain.clone(),
+        infrastructure_ref: machine.spec.infrastructure_ref.clone(),
+        bootstrap: Bootstrap {
+            config_ref: machine.spec.bootstrap.config_ref.clone(),
+            data_secret_name: set.spec.template.spec.bootstrap.data_secret_name.clone(),
+        },
+        ..MachineSpec::default()
+    };
+    let mut wanted = create::machine(set, machine.metadata.name.clone().unwrap_or_default(), spec);
+    // A Machine that was deleted meanwhile must not come back.
+    wanted.metadata.uid.clone_from(&machine.metadata.uid);
+    wanted
+}
+
+/// What still matters to a Machine that goes.
+fn deleting(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
+    let template = &set.spec.template.spec;
+    let mut wanted = machine.as_ref().clone();
+    wanted.spec.min_ready_seconds = template.min_ready_seconds;
+    wanted.spec.readiness_gates = template.readiness_gates.clone();
+    wanted.spec.taints = template.taints.clone();
+    if let Some(deletion) = &template.deletion {
+        wanted.spec.deletion = Some(deletion.clone());
+    }
+    wanted
+}
+
+fn adopted(set: &MachineSet, machine: &Arc<Machine>) -> Machine {
+    let mut wanted = machine.as_ref().clone();
+    owners::ensure(&mut wanted, owners::controller_reference(set, &()));
+    wanted
+}
+
+/// Only an object that its Machine took over has labels of its own to follow.
+fn is_followed(observed: &Observed, part: &ExternalObject) -> bool {
+    let owner = owners::controller(part.object.as_ref());
+    owner.is_some_and(|owner| {
+        observed
+            .machines
+            .iter()
+            .any(|machine| uid(machine.as_ref()) == owner.uid && !is_deleting(machine.as_ref()))
+    })
+}
+
+/// Labels and annotations of a bootstrap or infrastructure object; `None` when it has them already.
+fn metadata(set: &MachineSet, part: &ExternalObject) -> Option<DynamicObject> {
+    let (labels, annotations) = (create::labels(set), create::annotations(set));
+    let has = |present: Option<&BTreeMap<String, String>>, wanted: &BTreeMap<String, String>| {
+        wanted.iter().all(|(key, value)| present.and_then(|present| present.get(key)) == Some(value))
+    };
+    let meta = &part.object.metadata;
+    if has(meta.labels.as_ref(), &labels) && has(meta.annotations.as_ref(), &annotations) {
+        return None;
+    }
+    let name = meta.name.as_deref().unwrap_or_default();
+    let mut wanted = DynamicObject::new(name, &part.resource);
+    wanted.data = serde_json::json!({});
+    wanted.metadata.namespace.clone_from(&meta.namespace);
+    wanted.metadata.uid.clone_from(&meta.uid);
+    wanted.metadata.labels = Some(labels);
+    wanted.metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+    Some(wanted)
+}

@@ -1,0 +1,176 @@
+//! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are stand-ins.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+mod support;
+
+use engine::NamespacedName;
+use engine::object::is_deleting;
+use schemas::HasConditions;
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::infrastructure::DevMachine;
+use serde_json::{Value, json};
+use support::World;
+
+fn plain(replicas: i32) -> Vec<Value> {
+    let reference = |group: &str, kind: &str, name: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": name});
+    let meta = |name: &str| json!({"name": name, "namespace": "default"});
+    let machine = json!({"template": {"spec": {"backend": {"inMemory": {}}}}});
+    vec![
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": meta("plain"), "spec": {
+            "infrastructureRef": reference("infrastructure", "DevCluster", "plain"),
+            "controlPlaneRef": reference("controlplane", "KubeadmControlPlane", "plain-cp"),
+        }}),
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevCluster", "metadata": meta("plain"),
+            "spec": {"backend": {"inMemory": {}}}}),
+        json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate",
+            "metadata": meta("plain-md"), "spec": machine}),
+        json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
+            "metadata": meta("plain-cp"), "spec": {"replicas": 1, "version": "v1.35.0",
+                "kubeadmConfigSpec": {"joinConfiguration": {"nodeRegistration": {"criSocket": "s"}}}, "machineTemplate": {"spec": {
+                "infrastructureRef": reference("infrastructure", "DevMachineTemplate", "plain-cp")}}}}),
+        json!({"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2", "kind": "KubeadmConfigTemplate",
+            "metadata": meta("plain-md"), "spec": {"template": {"spec": {"joinConfiguration": {"nodeRegistration": {"criSocket": "s"}}}}}}),
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+        "metadata": {"name": "plain-md", "namespace": "default", "labels": {"cluster.x-k8s.io/cluster-name": "plain"}},
+        "spec": {
+            "clusterName": "plain", "replicas": replicas,
+            "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
+            "selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "plain", "pool": "plain-md"}},
+            "template": {
+                "metadata": {"labels": {"cluster.x-k8s.io/cluster-name": "plain", "pool": "plain-md"}},
+                "spec": {
+                    "clusterName": "plain", "version": "v1.35.0",
+                    "bootstrap": {"configRef": reference("bootstrap", "KubeadmConfigTemplate", "plain-md")},
+                    "infrastructureRef": reference("infrastructure", "DevMachineTemplate", "plain-md"),
+                },
+            },
+        }}),
+    ]
+}
+
+fn name(name: &str) -> NamespacedName {
+    NamespacedName::new("default", name)
+}
+
+fn is_available(world: &World, replicas: i32) -> bool {
+    let cluster = world.objects::<Cluster>().get(&name("plain"));
+    let deployment = world.objects::<MachineDeployment>().get(&name("plain-md"));
+    let status = deployment.as_ref().and_then(|deployment| deployment.status.clone()).unwrap_or_default();
+    let cluster_is = |type_: &str| cluster.as_ref().is_some_and(|cluster| cluster.condition_is_true(type_));
+    cluster_is("Available")
+        && cluster_is("WorkerMachinesReady")
+        && status.available_replicas == Some(replicas)
+        && status.up_to_date_replicas == Some(replicas)
+        && status.replicas == Some(replicas)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_lives() {
+    let world = World::start(1).await;
+    let start = world.manager.clock().monotonic();
+    world.create(plain(3)).await;
+    world.until("available", |_| is_available(&world, 3)).await;
+    let took = world.manager.clock().monotonic() - start;
+    assert!(took.as_millis() < 500, "nothing waits for a timer: {took:?}");
+    check_running(&world);
+    settle(&world, "created").await;
+
+    let deployments = world.objects::<MachineDeployment>();
+    deployments.merge(&name("plain-md"), None, json!({"spec": {"replicas": 5}})).await.unwrap();
+    world.until("scaled up", |_| is_available(&world, 5)).await;
+    deployments.merge(&name("plain-md"), None, json!({"spec": {"replicas": 2}})).await.unwrap();
+    world.until("scaled down", |_| is_available(&world, 2)).await;
+
+    let version = json!({"spec": {"template": {"spec": {"version": "v1.36.0"}}}});
+    // The control plane is upgraded first, or the preflight checks hold the workers back.
+    let planes = world.objects::<schemas::controlplane::KubeadmControlPlane>();
+    planes.merge(&name("plain-cp"), None, json!({"spec": {"version": "v1.36.0"}})).await.unwrap();
+    deployments.merge(&name("plain-md"), None, version).await.unwrap();
+    world.until("upgraded", |_| is_available(&world, 2) && versions(&world) == ["v1.36.0", "v1.36.0"]).await;
+    world.until("old revisions are gone", |_| world.objects::<MachineSet>().all().len() == 1).await;
+    settle(&world, "upgraded").await;
+
+    let clusters = world.objects::<Cluster>();
+    let cluster = clusters.get(&name("plain")).unwrap();
+    clusters.delete(cluster.as_ref()).await.unwrap();
+    world.until("deleted", |_| clusters.get(&name("plain")).is_none()).await;
+    assert!(world.objects::<Machine>().all().is_empty());
+    assert!(world.objects::<DevMachine>().all().is_empty());
+    assert!(world.objects::<MachineSet>().all().is_empty());
+    assert_eq!(world.objects::<MachineDeployment>().all().len(), 0);
+    world.manager.stop().await;
+}
+
+/// The same seed gives the same history, whatever the machine does meanwhile.
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    let run = || {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let world = World::start(7).await;
+            world.create(plain(2)).await;
+            world.until("available", |_| is_available(&world, 2)).await;
+            let machines = world.objects::<Machine>().all();
+            let facts = machines.iter().map(|machine| {
+                (
+                    machine.metadata.name.clone(),
+                    machine.metadata.resource_version.clone(),
+                    machine.metadata.uid.clone(),
+                )
+            });
+            let history = (facts.collect::<Vec<_>>(), reconciles(&world));
+            world.manager.stop().await;
+            history
+        })
+    };
+    assert_eq!(run(), run());
+}
+
+fn versions(world: &World) -> Vec<String> {
+    let machines = world.objects::<Machine>().all();
+    let workers = machines.iter().filter(|machine| !is_control_plane(machine));
+    workers.map(|machine| machine.spec.version.clone().unwrap_or_default()).collect()
+}
+
+fn is_control_plane(machine: &Machine) -> bool {
+    engine::object::label(machine, engine::names::CONTROL_PLANE).is_some()
+}
+
+fn check_running(world: &World) {
+    let machines = world.objects::<Machine>().all();
+    assert_eq!(machines.len(), 4);
+    for machine in &machines {
+        let status = machine.status.clone().unwrap_or_default();
+        assert_eq!(status.phase.as_deref(), Some("Running"), "{:?}", machine.metadata.name);
+        assert!(machine.condition_is_true("Ready") && !is_deleting(machine.as_ref()));
+    }
+    let cluster = world.objects::<Cluster>().get(&name("plain")).unwrap();
+    let status = cluster.status.clone().unwrap_or_default();
+    assert_eq!(status.phase.as_deref(), Some("Provisioned"));
+    let workers = status.workers.unwrap_or_default();
+    assert_eq!((workers.replicas, workers.available_replicas), (Some(3), Some(3)));
+    let order: Vec<&str> = cluster.conditions().iter().map(|condition| condition.type_.as_str()).collect();
+    assert_eq!(order.first(), Some(&"Available"));
+    assert_eq!(&order[order.len() - 2..], ["Paused", "Deleting"]);
+}
+
+/// With nothing left to do, nobody writes.
+async fn settle(world: &World, when: &str) {
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let version = |world: &World| -> Vec<Option<String>> {
+        let machines = world.objects::<Machine>().all();
+        machines.iter().map(|machine| machine.metadata.resource_version.clone()).collect()
+    };
+    let before = (version(world), reconciles(world));
+    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    assert_eq!(before, (version(world), reconciles(world)), "{when}: something keeps working");
+}
+
+fn reconciles(world: &World) -> Vec<u64> {
+    let metrics = world.manager.metrics();
+    let controllers = ["cluster", "machine", "machineset", "machinedeployment"];
+    let count =
+        |controller: &&'static str| metrics.count(controller, "success") + metrics.count(controller, "error");
+    controllers.iter().map(count).collect()
+}

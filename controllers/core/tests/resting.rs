@@ -1,0 +1,230 @@
+//! Where upstream's controllers come to rest, ours have nothing to do. `data/resting.jsonl` holds the objects of a cluster (recorded
+//! from Cluster API v1.14.0) at rest after it was created, scaled and upgraded, a line each.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use cluster_core::{Reference, cluster, machine, machine_deployment, machine_set};
+use engine::names::CONTROL_PLANE;
+use engine::object::{label, uid};
+use engine::patch::{Difference, difference};
+use engine::{ExternalObject, Health, owners};
+use k8s_openapi::api::core::v1::Node;
+use kube::core::ApiResource;
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::meta::ContractVersionedObjectReference;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+struct Snapshot {
+    after: String,
+    objects: Vec<Value>,
+    now: DateTime<Utc>,
+}
+
+fn snapshots() -> Vec<Snapshot> {
+    let lines = include_str!("data/resting.jsonl").lines();
+    lines
+        .map(|line| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            Snapshot {
+                after: value["after"].as_str().unwrap().to_owned(),
+                objects: value["objects"].as_array().unwrap().clone(),
+                now: machinery::clock::parse_rfc3339("2026-11-21T04:00:00Z").unwrap(),
+            }
+        })
+        .collect()
+}
+
+impl Snapshot {
+    fn all<K: DeserializeOwned>(&self, kind: &str) -> Vec<Arc<K>> {
+        let objects = self.objects.iter().filter(|object| object["kind"] == kind);
+        objects.map(|object| Arc::new(serde_json::from_value(object.clone()).unwrap())).collect()
+    }
+
+    fn reference(&self, reference: Option<&ContractVersionedObjectReference>) -> Reference {
+        let Some(reference) = reference else { return Reference::None };
+        let found = self.objects.iter().find(|object| {
+            object["kind"] == reference.kind.as_str() && object["metadata"]["name"] == reference.name.as_str()
+        });
+        found.map_or(Reference::NotFound, |object| Reference::Found(external(object)))
+    }
+
+    fn cluster(&self) -> Arc<Cluster> {
+        self.all("Cluster").remove(0)
+    }
+
+    fn healthy(&self) -> Health {
+        Health { connected: true, last_success: Some(self.now), failures: 0 }
+    }
+}
+
+fn external(object: &Value) -> ExternalObject {
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let (group, version) = api_version.split_once('/').unwrap();
+    let kind = object["kind"].as_str().unwrap();
+    ExternalObject {
+        object: Arc::new(serde_json::from_value(object.clone()).unwrap()),
+        resource: ApiResource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            plural: engine::contract::plural(kind),
+        },
+        contract: "v1beta2",
+    }
+}
+
+/// The Node that a Machine at rest has.
+fn node(machine: &Machine) -> Option<Arc<Node>> {
+    let status = machine.status.as_ref()?;
+    let name = &status.node_ref.as_ref()?.name;
+    let condition = |type_: &str, value: &str| {
+        let at = machine.status.iter().flat_map(|status| &status.conditions);
+        let mut at = at
+            .filter(|condition| condition.type_ == "NodeReady")
+            .map(|condition| &condition.last_transition_time);
+        json!({"type": type_, "status": value, "lastTransitionTime": at.next_back()})
+    };
+    let node = json!({
+        "metadata": {"name": name}, "spec": {"providerID": machine.spec.provider_id},
+        "status": {"nodeInfo": status.node_info, "conditions": [
+            condition("Ready", "True"), condition("MemoryPressure", "False"),
+            condition("DiskPressure", "False"), condition("PIDPressure", "False")]},
+    });
+    Some(Arc::new(serde_json::from_value(node).unwrap()))
+}
+
+fn check<K: Serialize>(snapshot: &Snapshot, name: &Option<String>, before: &K, after: &K) {
+    let (before, after) = (serde_json::to_value(before).unwrap(), serde_json::to_value(after).unwrap());
+    let found = difference(&before, &after);
+    assert_eq!(found, Difference::default(), "after {}: {name:?}", snapshot.after);
+}
+
+#[test]
+fn clusters() {
+    for snapshot in snapshots() {
+        let cluster = snapshot.cluster();
+        let (control_plane_machines, worker_machines) = snapshot
+            .all::<Machine>("Machine")
+            .into_iter()
+            .partition(|machine| label(machine.as_ref(), CONTROL_PLANE).is_some());
+        let observed = cluster::Observed {
+            infrastructure: snapshot.reference(cluster.spec.infrastructure_ref.as_ref()),
+            control_plane: snapshot.reference(cluster.spec.control_plane_ref.as_ref()),
+            control_plane_machines,
+            worker_machines,
+            deployments: snapshot.all("MachineDeployment"),
+            sets: snapshot.all("MachineSet"),
+            health: snapshot.healthy(),
+            has_kubeconfig: true,
+            authority: None,
+            now: snapshot.now,
+            cluster,
+        };
+        let plan = cluster::plan(&observed);
+        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
+        check(&snapshot, &observed.cluster.metadata.name, observed.cluster.as_ref(), &plan.cluster);
+    }
+}
+
+#[test]
+fn machines() {
+    for snapshot in snapshots() {
+        for machine in snapshot.all::<Machine>("Machine") {
+            let sets: Vec<Arc<MachineSet>> = snapshot.all("MachineSet");
+            let set =
+                sets.into_iter().find(|set| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
+            let observed = machine::Observed {
+                cluster: snapshot.cluster(),
+                deployment: set.as_ref().map(|_| snapshot.all("MachineDeployment").remove(0)),
+                set,
+                bootstrap: snapshot.reference(machine.spec.bootstrap.config_ref.as_ref()),
+                infrastructure: snapshot.reference(Some(&machine.spec.infrastructure_ref)),
+                node: node(&machine).map_or(machine::NodeState::Absent, machine::NodeState::Found),
+                health: snapshot.healthy(),
+                control_plane: Reference::None,
+                has_control_plane_machines: true,
+                pods: None,
+                now: snapshot.now,
+                machine,
+            };
+            let plan = machine::plan(&observed);
+            assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
+            check(&snapshot, &observed.machine.metadata.name, observed.machine.as_ref(), &plan.machine);
+        }
+    }
+}
+
+#[test]
+fn machine_sets() {
+    for snapshot in snapshots() {
+        let cluster = snapshot.cluster();
+        for set in snapshot.all::<MachineSet>("MachineSet") {
+            let spec = &set.spec.template.spec;
+            let mut machines: Vec<Arc<Machine>> = snapshot.all("Machine");
+            machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
+            let observed = machine_set::Observed {
+                bootstrap: snapshot.reference(spec.bootstrap.config_ref.as_ref()),
+                infrastructure: snapshot.reference(Some(&spec.infrastructure_ref)),
+                control_plane: snapshot.reference(cluster.spec.control_plane_ref.as_ref()),
+                cluster: cluster.clone(),
+                parts: Vec::new(),
+                suffixes: Vec::new(),
+                now: snapshot.now,
+                machines,
+                set,
+            };
+            let plan = machine_set::plan(&observed);
+            assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.delete.is_empty(), "{plan:?}");
+            check(&snapshot, &observed.set.metadata.name, observed.set.as_ref(), &plan.set);
+            for (machine, wanted) in &plan.sync {
+                contains(machine.as_ref(), wanted);
+            }
+        }
+    }
+}
+
+#[test]
+fn machine_deployments() {
+    for snapshot in snapshots() {
+        let deployment: Arc<MachineDeployment> = snapshot.all("MachineDeployment").remove(0);
+        let spec = &deployment.spec.template.spec;
+        let mut machines: Vec<Arc<Machine>> = snapshot.all("Machine");
+        machines.retain(|machine| label(machine.as_ref(), CONTROL_PLANE).is_none());
+        let observed = machine_deployment::Observed {
+            cluster: snapshot.cluster(),
+            sets: snapshot.all("MachineSet"),
+            bootstrap: snapshot.reference(spec.bootstrap.config_ref.as_ref()),
+            infrastructure: snapshot.reference(Some(&spec.infrastructure_ref)),
+            suffix: "aaaaa".to_owned(),
+            now: snapshot.now,
+            machines,
+            deployment,
+        };
+        let plan = machine_deployment::plan(&observed);
+        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
+        check(&snapshot, &observed.deployment.metadata.name, observed.deployment.as_ref(), &plan.deployment);
+        for (set, wanted) in &plan.sets {
+            contains(set.as_ref().unwrap().as_ref(), wanted);
+        }
+    }
+}
+
+/// What would be applied is there already.
+fn contains<K: Serialize>(whole: &K, part: &K) {
+    fn compare(path: &str, whole: &Value, part: &Value) {
+        match (whole, part) {
+            (Value::Object(whole), Value::Object(part)) => {
+                for (key, value) in part {
+                    compare(&format!("{path}.{key}"), whole.get(key).unwrap_or(&Value::Null), value);
+                }
+            }
+            _ => assert_eq!(whole, part, "{path}"),
+        }
+    }
+    compare("", &serde_json::to_value(whole).unwrap(), &serde_json::to_value(part).unwrap());
+}

@@ -1,0 +1,115 @@
+//! Server-side apply that sends nothing when nothing changed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::names::fnv1a;
+use crate::object::{self, Kind, NamespacedName};
+use crate::objects::Objects;
+
+/// What was applied last, by UID of the object and field manager. It is only in memory: after a restart each object is applied once
+/// more, which changes nothing.
+#[derive(Default)]
+pub struct Applied(Mutex<BTreeMap<(String, String), u32>>);
+
+impl Applied {
+    /// Forgets a deleted object.
+    pub fn forget(&self, uid: &str) {
+        self.0.lock().retain(|(known, _), _| known != uid);
+    }
+
+    fn is(&self, uid: &str, manager: &str, hash: u32) -> bool {
+        self.0.lock().get(&(uid.to_owned(), manager.to_owned())) == Some(&hash)
+    }
+
+    fn set(&self, uid: &str, manager: &str, hash: u32) {
+        self.0.lock().insert((uid.to_owned(), manager.to_owned()), hash);
+    }
+}
+
+impl<K: Kind> Objects<K> {
+    /// Applies `wanted` as `manager`, unless that is what was applied last and `current` still has it all. Creates the object when
+    /// `current` is `None`.
+    ///
+    /// # Errors
+    /// What the API server says.
+    pub async fn apply_changed(
+        &self,
+        applied: &Applied,
+        manager: &str,
+        current: Option<&Arc<K>>,
+        wanted: &K,
+    ) -> Result<Arc<K>> {
+        let what = || format!("apply {} {}", self.kind(), NamespacedName::of(wanted));
+        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
+        let mut wanted_value = value(wanted)?;
+        if let Value::Object(map) = &mut wanted_value {
+            map.remove("status");
+        }
+        let hash = hash(&wanted_value);
+        if let Some(current) = current
+            && applied.is(object::uid(current.as_ref()), manager, hash)
+            && contains(&value(current.as_ref())?, &wanted_value)
+        {
+            return Ok(current.clone());
+        }
+        let stored = self.apply(manager, wanted).await?;
+        applied.set(object::uid(stored.as_ref()), manager, hash);
+        Ok(stored)
+    }
+}
+
+/// A number for what is applied; whether it names the object it is meant for makes no difference.
+fn hash(wanted: &Value) -> u32 {
+    let mut wanted = wanted.clone();
+    if let Some(Value::Object(metadata)) = wanted.get_mut("metadata") {
+        metadata.remove("uid");
+    }
+    fnv1a(wanted.to_string().as_bytes())
+}
+
+/// Whether `whole` has everything that is in `part`. Lists are equal element by element, except that a list of objects with a `uid`
+/// (owner references) may have others between.
+fn contains(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+            part.iter().all(|(key, value)| match whole.get(key) {
+                Some(present) => contains(present, value),
+                None => value.is_null() || empty(value),
+            })
+        }
+        (Value::Array(whole), Value::Array(part)) => {
+            if part.iter().any(|element| element.get("uid").is_some() || element.is_string()) {
+                return part.iter().all(|element| whole.iter().any(|present| contains(present, element)));
+            }
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
+        }
+        _ => whole == part,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn drift_is_seen() {
+        let whole = json!({"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2", "name": "b"}], "labels": {"a": "1", "b": "2"}},
+            "spec": {"replicas": 3, "gates": [{"type": "x"}]}, "status": {}});
+        assert!(contains(
+            &whole,
+            &json!({"metadata": {"ownerReferences": [{"uid": "2"}], "labels": {"a": "1"}}})
+        ));
+        assert!(contains(&whole, &json!({"spec": {"gates": [{"type": "x"}], "none": {}}})));
+        assert!(!contains(&whole, &json!({"spec": {"replicas": 2}})));
+        assert!(!contains(&whole, &json!({"spec": {"gates": []}})));
+        assert!(!contains(&whole, &json!({"metadata": {"ownerReferences": [{"uid": "3"}]}})));
+    }
+}

@@ -1,0 +1,389 @@
+//! The cache of a kind: every object, indexes over them, and who wants to hear of changes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use kube::Resource;
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use crate::names;
+use crate::object::{self, Kind, NamespacedName, Request};
+use crate::queue::Queue;
+
+/// What happened to an object: appeared (`old` is `None`), changed, or went away (`new` is `None`).
+pub struct Change<K> {
+    /// Before.
+    pub old: Option<Arc<K>>,
+    /// After.
+    pub new: Option<Arc<K>>,
+}
+
+impl<K: Kind> Change<K> {
+    /// The latest known state of the object.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
+        self.old.iter().chain(self.new.iter())
+    }
+
+    /// The object's name.
+    pub fn name(&self) -> NamespacedName {
+        self.new
+            .as_ref()
+            .or(self.old.as_ref())
+            .map(|object| NamespacedName::of(object.as_ref()))
+            .unwrap_or_default()
+    }
+}
+
+type Subscriber<K> = Arc<dyn Fn(&Change<K>) + Send + Sync>;
+type IndexFunction<K> = Box<dyn Fn(&K) -> Vec<String> + Send + Sync>;
+
+/// Every object of a kind, kept current by a watch and by the answers of this process's own writes.
+///
+/// Invariant: the version of an object in the cache never goes back, and an object that is gone does not come back.
+pub struct Cache<K: Kind> {
+    state: RwLock<State<K>>,
+    subscribers: RwLock<Vec<Subscriber<K>>>,
+    synced: watch::Sender<bool>,
+}
+
+struct State<K> {
+    objects: BTreeMap<NamespacedName, Arc<K>>,
+    /// UIDs of objects that are gone, the latest of them: the answer of a request that was under way when its object went may come
+    /// after the news of its end, and must not bring it back.
+    deleted: Tombstones,
+    indexes: Vec<Index<K>>,
+}
+
+/// How many UIDs are remembered: far more than requests can be under way.
+const TOMBSTONES: usize = 4096;
+
+#[derive(Default)]
+struct Tombstones {
+    uids: BTreeSet<String>,
+    order: VecDeque<String>,
+}
+
+impl Tombstones {
+    fn insert(&mut self, uid: &str) {
+        if uid.is_empty() || !self.uids.insert(uid.to_owned()) {
+            return;
+        }
+        self.order.push_back(uid.to_owned());
+        if self.order.len() > TOMBSTONES
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.uids.remove(&oldest);
+        }
+    }
+
+    fn contains(&self, uid: &str) -> bool {
+        self.uids.contains(uid)
+    }
+}
+
+struct Index<K> {
+    name: &'static str,
+    values: IndexFunction<K>,
+    entries: BTreeMap<String, BTreeSet<NamespacedName>>,
+}
+
+const BY_OWNER: &str = "owner";
+const BY_CLUSTER: &str = "cluster";
+
+impl<K: Kind> Default for Cache<K> {
+    fn default() -> Self {
+        let mut state =
+            State { objects: BTreeMap::new(), deleted: Tombstones::default(), indexes: Vec::new() };
+        state.index(BY_OWNER, Box::new(owner_uids));
+        state.index(BY_CLUSTER, Box::new(cluster_keys));
+        Self { state: RwLock::new(state), subscribers: RwLock::default(), synced: watch::Sender::new(false) }
+    }
+}
+
+fn owner_uids<K: Resource>(object: &K) -> Vec<String> {
+    object.meta().owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect()
+}
+
+fn cluster_keys<K: Kind>(object: &K) -> Vec<String> {
+    let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+    object::label(object, names::CLUSTER_NAME).map(|name| format!("{namespace}/{name}")).into_iter().collect()
+}
+
+impl<K: Kind> State<K> {
+    fn index(&mut self, name: &'static str, values: IndexFunction<K>) {
+        if self.indexes.iter().any(|index| index.name == name) {
+            return;
+        }
+        let mut index = Index { name, values, entries: BTreeMap::new() };
+        for (key, object) in &self.objects {
+            index.insert(key, object);
+        }
+        self.indexes.push(index);
+    }
+
+    fn replace(&mut self, key: &NamespacedName, new: Option<Arc<K>>) -> Change<K> {
+        let old = match &new {
+            Some(object) => self.objects.insert(key.clone(), object.clone()),
+            None => self.objects.remove(key),
+        };
+        for index in &mut self.indexes {
+            if let Some(old) = &old {
+                index.remove(key, old);
+            }
+            if let Some(new) = &new {
+                index.insert(key, new);
+            }
+        }
+        Change { old, new }
+    }
+}
+
+impl<K> Index<K> {
+    fn insert(&mut self, key: &NamespacedName, object: &K) {
+        for value in (self.values)(object) {
+            self.entries.entry(value).or_default().insert(key.clone());
+        }
+    }
+
+    fn remove(&mut self, key: &NamespacedName, object: &K) {
+        for value in (self.values)(object) {
+            if let Some(keys) = self.entries.get_mut(&value) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.entries.remove(&value);
+                }
+            }
+        }
+    }
+}
+
+impl<K: Kind> Cache<K> {
+    /// The object with this name.
+    pub fn get(&self, key: &NamespacedName) -> Option<Arc<K>> {
+        self.state.read().objects.get(key).cloned()
+    }
+
+    /// Every object, in order of namespace and name.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.state.read().objects.values().cloned().collect()
+    }
+
+    /// Every object of a namespace, in order of name.
+    pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
+        let from = NamespacedName::new(namespace, "");
+        let state = self.state.read();
+        state
+            .objects
+            .range(from..)
+            .take_while(|(key, _)| key.namespace == namespace)
+            .map(|(_, object)| object.clone())
+            .collect()
+    }
+
+    /// The objects with an owner reference to `uid`.
+    pub fn by_owner(&self, uid: &str) -> Vec<Arc<K>> {
+        self.by_index(BY_OWNER, uid)
+    }
+
+    /// The objects with the cluster-name label of `cluster`, in its namespace.
+    pub fn by_cluster(&self, cluster: &NamespacedName) -> Vec<Arc<K>> {
+        self.by_index(BY_CLUSTER, &format!("{}/{}", cluster.namespace, cluster.name))
+    }
+
+    /// The objects for which the index function `name` gave `value`.
+    pub fn by_index(&self, name: &str, value: &str) -> Vec<Arc<K>> {
+        let state = self.state.read();
+        let keys =
+            state.indexes.iter().find(|index| index.name == name).and_then(|index| index.entries.get(value));
+        keys.into_iter().flatten().filter_map(|key| state.objects.get(key).cloned()).collect()
+    }
+
+    /// Adds an index; a second one of the same name is ignored.
+    pub fn index(&self, name: &'static str, values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) {
+        self.state.write().index(name, Box::new(values));
+    }
+
+    /// Calls `listener` on each change from now on, and once for each object that is there.
+    pub fn subscribe(&self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        let listener: Subscriber<K> = Arc::new(listener);
+        self.subscribers.write().push(listener.clone());
+        for object in self.all() {
+            listener(&Change { old: None, new: Some(object) });
+        }
+    }
+
+    /// Adds to `queue` what `mapper` makes of each change.
+    pub fn notify(
+        &self,
+        queue: &Arc<Queue>,
+        mapper: impl Fn(&Change<K>) -> Vec<Request> + Send + Sync + 'static,
+    ) {
+        let queue = queue.clone();
+        self.subscribe(move |change| mapper(change).into_iter().for_each(|request| queue.add(request)));
+    }
+
+    /// Waits until the first list is in.
+    pub async fn wait_until_synced(&self) {
+        // The sender lives as long as the cache, so that waiting can't fail.
+        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Whether the first list is in.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// Takes in `object` unless the cache has it at this version or a later one. Called with each watch event and with the answer of
+    /// each of this process's writes.
+    pub fn observe(&self, mut object: K) -> Arc<K> {
+        // Nobody reads managedFields from a cache, and they are half of an object's size.
+        object.meta_mut().managed_fields = None;
+        let key = NamespacedName::of(&object);
+        let object = Arc::new(object);
+        let change = {
+            let mut state = self.state.write();
+            if state.deleted.contains(object::uid(object.as_ref())) {
+                return object;
+            }
+            if let Some(current) = state.objects.get(&key)
+                && object::version(current.as_ref()) >= object::version(object.as_ref())
+            {
+                return object;
+            }
+            state.replace(&key, Some(object.clone()))
+        };
+        self.publish(&change);
+        object
+    }
+
+    /// Takes in that `object` is gone, as the watch says.
+    pub(crate) fn observe_deleted(&self, object: &K) {
+        self.state.write().deleted.insert(object::uid(object));
+        self.remove(&NamespacedName::of(object), object::uid(object));
+    }
+
+    /// Takes in that the object with this UID is gone, as the answer of this process's own request says.
+    pub(crate) fn forget(&self, key: &NamespacedName, uid: &str) {
+        let known = {
+            let mut state = self.state.write();
+            state.deleted.insert(uid);
+            state.objects.get(key).is_some_and(|object| object::uid(object.as_ref()) == uid)
+        };
+        if known {
+            self.remove(key, uid);
+        }
+    }
+
+    fn remove(&self, key: &NamespacedName, uid: &str) {
+        let change = {
+            let mut state = self.state.write();
+            match state.objects.get(key) {
+                // A successor of the same name stays.
+                Some(current) if object::uid(current.as_ref()) == uid => state.replace(key, None),
+                _ => return,
+            }
+        };
+        self.publish(&change);
+    }
+
+    /// Takes in a complete list as of `version`.
+    pub(crate) fn observe_list(&self, objects: Vec<K>, version: u64) {
+        let listed: BTreeMap<NamespacedName, String> = objects
+            .iter()
+            .map(|object| (NamespacedName::of(object), object::uid(object).to_owned()))
+            .collect();
+        let gone: Vec<(NamespacedName, String)> = {
+            let state = self.state.write();
+            let is_gone = |key: &NamespacedName, object: &K| {
+                listed.get(key).is_none_or(|uid| uid != object::uid(object))
+                    && object::version(object) <= version
+            };
+            let all = state.objects.iter();
+            all.filter(|(key, object)| is_gone(key, object))
+                .map(|(key, object)| (key.clone(), object::uid(object.as_ref()).to_owned()))
+                .collect()
+        };
+        for (key, uid) in gone {
+            self.state.write().deleted.insert(&uid);
+            self.remove(&key, &uid);
+        }
+        for object in objects {
+            self.observe(object);
+        }
+        self.synced.send_replace(true);
+    }
+
+    fn publish(&self, change: &Change<K>) {
+        let subscribers = self.subscribers.read().clone();
+        for subscriber in subscribers {
+            subscriber(change);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    use super::*;
+
+    fn object(name: &str, uid: &str, version: u64) -> ConfigMap {
+        let metadata = ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some("default".into()),
+            uid: Some(uid.into()),
+            resource_version: Some(version.to_string()),
+            labels: Some([(names::CLUSTER_NAME.to_owned(), "c".to_owned())].into()),
+            ..ObjectMeta::default()
+        };
+        ConfigMap { metadata, ..ConfigMap::default() }
+    }
+
+    fn key(name: &str) -> NamespacedName {
+        NamespacedName::new("default", name)
+    }
+
+    #[test]
+    fn versions_never_go_back() {
+        let cache = Cache::<ConfigMap>::default();
+        cache.observe(object("a", "1", 5));
+        cache.observe(object("a", "1", 3));
+        assert_eq!(object::version(cache.get(&key("a")).unwrap().as_ref()), 5);
+        assert_eq!(cache.by_cluster(&key("c")).len(), 1);
+        assert_eq!(cache.in_namespace("default").len(), 1);
+    }
+
+    #[test]
+    fn own_deletions_are_final() {
+        let cache = Cache::<ConfigMap>::default();
+        cache.observe(object("a", "1", 5));
+        cache.forget(&key("a"), "1");
+        cache.observe(object("a", "1", 6));
+        assert!(cache.get(&key("a")).is_none(), "a late event of a deleted object");
+        cache.observe(object("a", "2", 7));
+        cache.observe_deleted(&object("a", "1", 8));
+        assert_eq!(cache.get(&key("a")).unwrap().metadata.uid.as_deref(), Some("2"));
+    }
+
+    /// A status patch and the end of its object cross: the answer comes after the watch has told the end.
+    #[test]
+    fn a_late_answer_does_not_bring_an_object_back() {
+        let cache = Cache::<ConfigMap>::default();
+        cache.observe(object("a", "1", 5));
+        cache.observe_deleted(&object("a", "1", 7));
+        cache.observe(object("a", "1", 6));
+        assert!(cache.get(&key("a")).is_none());
+    }
+
+    #[test]
+    fn a_list_keeps_what_is_younger_than_it() {
+        let cache = Cache::<ConfigMap>::default();
+        cache.observe(object("old", "1", 3));
+        cache.observe(object("young", "2", 12));
+        cache.observe_list(vec![object("listed", "3", 4)], 10);
+        let names: Vec<_> = cache.all().iter().map(|object| object.metadata.name.clone().unwrap()).collect();
+        assert_eq!(names, ["listed", "young"]);
+    }
+}

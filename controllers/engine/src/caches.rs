@@ -1,0 +1,68 @@
+//! The caches of one cluster, management or workload: one a kind.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use kube::Client;
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::cache::Cache;
+use crate::object::Kind;
+use crate::objects::Objects;
+use crate::watch::Watcher;
+
+pub(crate) struct Caches {
+    pub client: Client,
+    pub clock: Clock,
+    pub shutdown: CancellationToken,
+    pub tasks: TaskTracker,
+    /// Of a workload cluster.
+    pub is_remote: bool,
+    open: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Caches {
+    pub fn new(client: Client, clock: Clock, shutdown: CancellationToken, tasks: TaskTracker) -> Self {
+        Self { client, clock, shutdown, tasks, is_remote: false, open: Mutex::default() }
+    }
+
+    /// The handle on a kind; the first call starts its watch.
+    pub fn objects<K: Kind>(&self, dynamic: &K::DynamicType) -> Objects<K> {
+        let name =
+            format!("{} {} {}", K::api_version(dynamic), K::plural(dynamic), std::any::type_name::<K>());
+        let mut open = self.open.lock();
+        let existing = open.get(&name).and_then(|cache| cache.clone().downcast::<Cache<K>>().ok());
+        let cache = existing.unwrap_or_else(|| {
+            let cache = Arc::new(Cache::<K>::default());
+            open.insert(name, cache.clone());
+            let watcher = Watcher {
+                client: self.client.clone(),
+                dynamic: dynamic.clone(),
+                cache: cache.clone(),
+                clock: self.clock.clone(),
+                is_remote: self.is_remote,
+            };
+            self.spawn(watcher.run());
+            cache
+        });
+        Objects::new(self.client.clone(), dynamic.clone(), cache)
+    }
+
+    /// Runs a task until the shutdown.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        let shutdown = self.shutdown.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => {}
+                () = task => {}
+            }
+        })
+    }
+}

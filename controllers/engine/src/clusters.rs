@@ -1,0 +1,369 @@
+//! Connections to workload clusters: a client and caches for each, made when its API server can be reached, and given up when it no
+//! longer answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
+use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
+use parking_lot::Mutex;
+use schemas::cluster::{Cluster, Machine};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::cache::Change;
+use crate::caches::Caches;
+use crate::error::{Error, Result};
+use crate::manager::Manager;
+use crate::network::workload_client;
+use crate::object::{self, Kind, NamespacedName, Request};
+use crate::objects::Objects;
+use crate::queue::Queue;
+
+/// How often a connected cluster is asked whether it is there.
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// After so many failed probes in a row the connection is given up.
+const PROBE_FAILURES: u32 = 5;
+/// The first list of each cache must be in within this time.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
+const BACK_OFF_BASE: Duration = Duration::from_millis(100);
+const BACK_OFF_MAX: Duration = Duration::from_secs(10);
+
+/// A connected workload cluster.
+pub struct Workload {
+    cluster: NamespacedName,
+    caches: Caches,
+    done: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Workload {
+    /// The Cluster it belongs to.
+    pub fn cluster(&self) -> &NamespacedName {
+        &self.cluster
+    }
+
+    /// Its client, for what is not cached.
+    pub fn client(&self) -> &Client {
+        &self.caches.client
+    }
+
+    /// All objects of a kind in this cluster; the first call starts the cache. Kinds given to [`ClusterCache::watch`] are there and
+    /// synced as soon as the cluster is connected.
+    pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
+        self.caches.objects(&())
+    }
+
+    /// Whether this is the first call with `what` since the cluster was connected: for subscriptions made on demand.
+    pub fn first_time(&self, what: &'static str) -> bool {
+        self.done.lock().insert(what)
+    }
+}
+
+impl Drop for Workload {
+    fn drop(&mut self) {
+        self.caches.shutdown.cancel();
+    }
+}
+
+/// What is known of the connection to a cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Health {
+    /// There is a client.
+    pub connected: bool,
+    /// When the API server last answered a probe.
+    pub last_success: Option<DateTime<Utc>>,
+    /// Failed probes and connection attempts since.
+    pub failures: u32,
+}
+
+type Listener = Arc<dyn Fn(&NamespacedName) + Send + Sync>;
+/// Starts a cache in a cluster that is being connected; done when it is synced.
+type Registration = Arc<dyn Fn(&Workload) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// The connections to all workload clusters.
+#[derive(Clone)]
+pub struct ClusterCache(Arc<Inner>);
+
+struct Inner {
+    manager: Manager,
+    clusters: Objects<Cluster>,
+    secrets: Objects<Secret>,
+    connections: Mutex<BTreeMap<NamespacedName, Arc<Connection>>>,
+    listeners: Mutex<Vec<Listener>>,
+    registrations: Mutex<Vec<Registration>>,
+}
+
+struct Connection {
+    poke: Notify,
+    stop: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    workload: Option<Arc<Workload>>,
+    health: Health,
+}
+
+/// Name of the Secret with a cluster's kubeconfig, and its key.
+pub fn kubeconfig_secret(cluster: &NamespacedName) -> NamespacedName {
+    NamespacedName::new(cluster.namespace.as_str(), format!("{}-kubeconfig", cluster.name))
+}
+
+impl ClusterCache {
+    pub(crate) fn start(manager: &Manager) -> Self {
+        let inner = Inner {
+            manager: manager.clone(),
+            clusters: manager.objects(),
+            secrets: manager.objects(),
+            connections: Mutex::default(),
+            listeners: Mutex::default(),
+            registrations: Mutex::default(),
+        };
+        let cache = Self(Arc::new(inner));
+        let weak = Arc::downgrade(&cache.0);
+        cache.0.clusters.subscribe(move |change| {
+            if let Some(inner) = weak.upgrade() {
+                inner.cluster_changed(change);
+            }
+        });
+        let weak = Arc::downgrade(&cache.0);
+        cache.0.secrets.subscribe(move |change| {
+            let name = change.name();
+            if let (Some(inner), Some(cluster)) = (weak.upgrade(), name.name.strip_suffix("-kubeconfig")) {
+                inner.poke(&NamespacedName::new(name.namespace, cluster));
+            }
+        });
+        let weak = Arc::downgrade(&cache.0);
+        manager.objects::<Machine>().subscribe(move |change| {
+            // A Machine that makes progress is the best hint that an API server came up.
+            if let (Some(inner), Some(machine)) = (weak.upgrade(), &change.new) {
+                inner.poke(&NamespacedName::new(change.name().namespace, machine.spec.cluster_name.as_str()));
+            }
+        });
+        cache
+    }
+
+    /// The connected cluster.
+    ///
+    /// # Errors
+    /// [`Error::NotConnected`]; those who subscribed with [`ClusterCache::notify`] hear when it is.
+    pub fn get(&self, cluster: &NamespacedName) -> Result<Arc<Workload>> {
+        let connection = self.0.connections.lock().get(cluster).cloned();
+        let workload = connection.and_then(|connection| connection.state.lock().workload.clone());
+        workload.ok_or_else(|| Error::NotConnected(cluster.clone()))
+    }
+
+    /// What is known of the connection.
+    pub fn health(&self, cluster: &NamespacedName) -> Health {
+        let connection = self.0.connections.lock().get(cluster).cloned();
+        connection.map(|connection| connection.state.lock().health).unwrap_or_default()
+    }
+
+    /// Adds to `queue` what `mapper` makes of each Cluster that was connected, disconnected, or did not answer a probe.
+    pub fn notify(
+        &self,
+        queue: &Arc<Queue>,
+        mapper: impl Fn(&NamespacedName) -> Vec<Request> + Send + Sync + 'static,
+    ) {
+        let queue = queue.clone();
+        self.0.listeners.lock().push(Arc::new(move |cluster| {
+            mapper(cluster).into_iter().for_each(|request| queue.add(request));
+        }));
+    }
+
+    /// Keeps a cache of `K` in each workload cluster, and adds to `queue` what `mapper` makes of each change. Call it before Clusters
+    /// are connected, that is when the controller is built.
+    pub fn watch<K: Kind<DynamicType = ()>>(
+        &self,
+        queue: &Arc<Queue>,
+        mapper: impl Fn(&NamespacedName, &Change<K>) -> Vec<Request> + Send + Sync + 'static,
+    ) {
+        let (queue, mapper) = (queue.clone(), Arc::new(mapper));
+        self.0.registrations.lock().push(Arc::new(move |workload| {
+            let objects = workload.objects::<K>();
+            let (mapper, cluster) = (mapper.clone(), workload.cluster.clone());
+            objects.notify(&queue, move |change| mapper(&cluster, change));
+            async move { objects.wait_until_synced().await }.boxed()
+        }));
+    }
+}
+
+impl Inner {
+    fn cluster_changed(self: Arc<Self>, change: &Change<Cluster>) {
+        let name = change.name();
+        let mut connections = self.connections.lock();
+        let Some(cluster) = &change.new else {
+            if let Some(connection) = connections.remove(&name) {
+                connection.stop.cancel();
+            }
+            return;
+        };
+        if let Some(connection) = connections.get(&name) {
+            return connection.poke.notify_one();
+        }
+        if !is_provisioned(cluster) {
+            return;
+        }
+        let stop = self.manager.shutdown_token().child_token();
+        let connection = Arc::new(Connection { poke: Notify::new(), stop, state: Mutex::default() });
+        connections.insert(name.clone(), connection.clone());
+        drop(connections);
+        let inner = self.clone();
+        self.manager.spawn(async move {
+            let stop = connection.stop.clone();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = inner.keep_connected(&name, &connection) => {}
+            }
+            connection.state.lock().workload = None;
+        });
+    }
+
+    fn poke(&self, cluster: &NamespacedName) {
+        if let Some(connection) = self.connections.lock().get(cluster) {
+            connection.poke.notify_one();
+        }
+    }
+
+    fn publish(&self, cluster: &NamespacedName) {
+        let listeners = self.listeners.lock().clone();
+        for listener in listeners {
+            listener(cluster);
+        }
+    }
+
+    /// The kubeconfig, as soon as there is one.
+    async fn kubeconfig(&self, cluster: &NamespacedName, connection: &Connection) -> Vec<u8> {
+        loop {
+            let secret = self.secrets.get(&kubeconfig_secret(cluster));
+            if let Some(value) = secret.and_then(|secret| secret.data.as_ref()?.get("value").cloned()) {
+                return value.0;
+            }
+            connection.poke.notified().await;
+        }
+    }
+
+    async fn keep_connected(&self, cluster: &NamespacedName, connection: &Connection) {
+        let mut back_off = BACK_OFF_BASE;
+        loop {
+            let kubeconfig = self.kubeconfig(cluster, connection).await;
+            match self.connect(cluster, &kubeconfig).await {
+                Ok(workload) => {
+                    back_off = BACK_OFF_BASE;
+                    self.connected(cluster, connection, workload);
+                    self.watch_over(cluster, connection, &kubeconfig).await;
+                    self.disconnected(cluster, connection);
+                }
+                Err(error) => {
+                    tracing::debug!(%cluster, %error, "no connection yet");
+                    connection.state.lock().health.failures += 1;
+                    tokio::select! {
+                        biased;
+                        () = connection.poke.notified() => {}
+                        () = self.manager.clock().sleep(back_off) => {}
+                    }
+                    back_off = (back_off * 2).min(BACK_OFF_MAX);
+                }
+            }
+        }
+    }
+
+    async fn connect(&self, cluster: &NamespacedName, kubeconfig: &[u8]) -> Result<Workload> {
+        let client = workload_client(self.manager.network(), self.manager.clock(), kubeconfig)?;
+        probe(&client).await?;
+        let caches = self.manager.caches_of(client);
+        let workload = Workload { cluster: cluster.clone(), caches, done: Mutex::default() };
+        let registrations = self.registrations.lock().clone();
+        let synced = join_all(registrations.iter().map(|register| register(&workload)));
+        match tokio::time::timeout(SYNC_TIMEOUT, synced).await {
+            Ok(_) => Ok(workload),
+            Err(_) => {
+                Err(Error::failed(format!("the caches of {cluster} are not synced after {SYNC_TIMEOUT:?}")))
+            }
+        }
+    }
+
+    fn connected(&self, cluster: &NamespacedName, connection: &Connection, workload: Workload) {
+        let health = Health { connected: true, last_success: Some(self.manager.clock().now()), failures: 0 };
+        *connection.state.lock() = State { workload: Some(Arc::new(workload)), health };
+        tracing::debug!(%cluster, "connected");
+        self.publish(cluster);
+    }
+
+    fn disconnected(&self, cluster: &NamespacedName, connection: &Connection) {
+        {
+            let mut state = connection.state.lock();
+            state.workload = None;
+            state.health.connected = false;
+        }
+        tracing::debug!(%cluster, "disconnected");
+        self.publish(cluster);
+    }
+
+    /// Returns when the connection has to be made anew.
+    async fn watch_over(&self, cluster: &NamespacedName, connection: &Connection, kubeconfig: &[u8]) {
+        let mut next_probe = self.manager.clock().monotonic() + PROBE_INTERVAL;
+        loop {
+            tokio::select! {
+                biased;
+                () = connection.poke.notified() => {
+                    let secret = self.secrets.get(&kubeconfig_secret(cluster));
+                    let value = secret.and_then(|secret| secret.data.as_ref()?.get("value").cloned());
+                    if value.is_some_and(|value| value.0 != kubeconfig) {
+                        return;
+                    }
+                    continue;
+                }
+                () = tokio::time::sleep_until(next_probe) => {}
+            }
+            next_probe = self.manager.clock().monotonic() + PROBE_INTERVAL;
+            let Some(client) =
+                connection.state.lock().workload.as_ref().map(|workload| workload.client().clone())
+            else {
+                return;
+            };
+            match probe(&client).await {
+                Ok(()) => {
+                    let mut state = connection.state.lock();
+                    state.health.failures = 0;
+                    state.health.last_success = Some(self.manager.clock().now());
+                }
+                Err(error) => {
+                    let failures = {
+                        let mut state = connection.state.lock();
+                        state.health.failures += 1;
+                        state.health.failures
+                    };
+                    tracing::debug!(%cluster, %error, failures, "a probe failed");
+                    self.publish(cluster);
+                    if failures >= PROBE_FAILURES || error.status().is_some_and(|status| status.code == 401) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_provisioned(cluster: &Cluster) -> bool {
+    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
+    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
+        && !object::uid(cluster).is_empty()
+}
+
+/// Asks the API server for its root page.
+async fn probe(client: &Client) -> Result<()> {
+    let request = http::Request::get("/").body(Vec::new());
+    let request = request.map_err(|error| Error::api("probe", kube::Error::HttpError(error)))?;
+    match tokio::time::timeout(PROBE_TIMEOUT, client.request_text(request)).await {
+        Ok(answer) => answer.map(|_| ()).map_err(|error| Error::api("probe", error)),
+        Err(_) => Err(Error::failed(format!("probe: no answer within {PROBE_TIMEOUT:?}"))),
+    }
+}

@@ -1,0 +1,198 @@
+//! An aggregate: one condition of an object out of the same condition of several others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemas::meta::Condition;
+
+use super::merge::{Priority, Reasons, indent, polarity, status};
+use super::{NOT_YET_REPORTED, UNKNOWN, find, new};
+
+/// How many different messages an aggregate shows, and how many names beside each.
+const MAX_MESSAGES: usize = 3;
+const MAX_NAMES: usize = 3;
+
+/// An object whose condition goes into an aggregate.
+#[derive(Clone)]
+pub struct Source<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// A control plane Machine: it comes first.
+    pub is_control_plane: bool,
+    /// Its conditions.
+    pub conditions: &'a [Condition],
+}
+
+struct Entry<'a> {
+    source: &'a Source<'a>,
+    condition: Condition,
+    priority: Priority,
+}
+
+/// Merges the condition `type_` of `sources` into one of type `target`. Both are good if `False` when `negative`.
+pub fn aggregate(
+    target: &str,
+    type_: &str,
+    negative: bool,
+    reasons: &Reasons,
+    sources: &[Source<'_>],
+) -> Condition {
+    let negatives: &[&str] = if negative { &[type_] } else { &[] };
+    let entries: Vec<Entry<'_>> = sources
+        .iter()
+        .map(|source| {
+            let condition = find(source.conditions, type_).cloned().unwrap_or_else(|| {
+                new(type_, UNKNOWN, NOT_YET_REPORTED, format!("Condition {type_} not yet reported"))
+            });
+            let priority = polarity(&condition, negatives);
+            Entry { source, condition, priority }
+        })
+        .collect();
+    let (status, reason) = status(entries.iter().map(|entry| entry.priority), negative, reasons);
+    new(target, status, reason, message(&entries))
+}
+
+/// The message of an aggregate: issues and unknowns, or, if there are none, what the others have to say.
+fn message(entries: &[Entry<'_>]) -> String {
+    let troubled: Vec<&Entry<'_>> = entries.iter().filter(|entry| entry.priority != Priority::Info).collect();
+    let chosen: Vec<&Entry<'_>> = if troubled.is_empty() {
+        entries.iter().filter(|entry| !entry.condition.message.is_empty()).collect()
+    } else {
+        troubled
+    };
+    let mut by_kind: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in chosen {
+        by_kind.entry(entry.source.kind).or_default().push(entry);
+    }
+    let mut left = MAX_MESSAGES;
+    let mut lines = Vec::new();
+    for (kind, entries) in by_kind {
+        kind_lines(kind, &entries, &mut left, &mut lines);
+    }
+    lines.join("\n")
+}
+
+/// One message of several objects of a kind.
+struct Group<'a> {
+    text: &'a str,
+    priority: Priority,
+    is_control_plane: bool,
+    names: Vec<&'a str>,
+}
+
+fn groups<'a>(entries: &[&'a Entry<'a>]) -> Vec<Group<'a>> {
+    let control_plane: BTreeSet<&str> =
+        entries.iter().filter(|entry| entry.source.is_control_plane).map(|entry| entry.source.name).collect();
+    let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
+    for entry in entries {
+        let condition = &entry.condition;
+        let text = if condition.message.is_empty() { &condition.reason } else { &condition.message };
+        let group = groups.entry(text).or_insert(Group {
+            text,
+            priority: entry.priority,
+            is_control_plane: false,
+            names: Vec::new(),
+        });
+        group.priority = group.priority.min(entry.priority);
+        group.is_control_plane |= entry.source.is_control_plane;
+        group.names.push(entry.source.name);
+    }
+    let mut groups: Vec<Group<'_>> = groups.into_values().collect();
+    for group in &mut groups {
+        group.names.sort_by_key(|name| (!control_plane.contains(name), *name));
+    }
+    groups.sort_by(|a, b| {
+        let key = |group: &Group<'_>| {
+            (!group.is_control_plane, group.priority, std::cmp::Reverse(group.names.len()))
+        };
+        key(a).cmp(&key(b)).then_with(|| a.names.cmp(&b.names))
+    });
+    groups
+}
+
+fn kind_lines(kind: &str, entries: &[&Entry<'_>], left: &mut usize, lines: &mut Vec<String>) {
+    let plural = format!("{kind}s");
+    let mut others: BTreeMap<Priority, usize> = BTreeMap::new();
+    for group in groups(entries) {
+        if *left == 0 {
+            *others.entry(group.priority).or_default() += group.names.len();
+            continue;
+        }
+        *left -= 1;
+        let noun = if group.names.len() == 1 { kind } else { &plural };
+        let names = list_names(&group.names);
+        lines.push(format!("* {noun} {names}:{}", indent(group.text)));
+    }
+    for (priority, count) in others {
+        let what = match priority {
+            Priority::Issue => "with other issues",
+            Priority::Unknown => "with status unknown",
+            Priority::Info => "with additional info",
+        };
+        let noun = if count == 1 { kind } else { &plural };
+        lines.push(format!("And {count} {noun} {what}"));
+    }
+}
+
+/// At most three names, then how many more there are.
+fn list_names(names: &[&str]) -> String {
+    match names.len().checked_sub(MAX_NAMES) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{}, ... ({more} more)", names[..MAX_NAMES].join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{is_false, is_true};
+    use super::*;
+
+    const READY: Reasons = Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" };
+
+    fn merged(objects: &[(&str, bool, Vec<Condition>)]) -> (String, String) {
+        let sources: Vec<Source<'_>> = objects
+            .iter()
+            .map(|(name, is_control_plane, conditions)| Source {
+                kind: "Machine",
+                name,
+                is_control_plane: *is_control_plane,
+                conditions,
+            })
+            .collect();
+        let condition = aggregate("MachinesReady", "Ready", false, &READY, &sources);
+        (format!("{} {}", condition.status, condition.reason), condition.message)
+    }
+
+    #[test]
+    fn groups_equal_messages_and_counts_the_rest() {
+        let bad = |message: &str| vec![is_false("Ready", "NotReady", message)];
+        let (status, message) = merged(&[
+            ("d", false, bad("* A: x")),
+            ("a", false, bad("* A: x")),
+            ("b", false, bad("* A: x")),
+            ("c", false, bad("* A: x")),
+            ("cp", true, bad("slow")),
+            ("new", false, vec![]),
+            ("z", false, bad("other")),
+            ("y", false, bad("and another")),
+        ]);
+        assert_eq!(status, "False NotReady");
+        assert_eq!(
+            message,
+            "* Machine cp: slow\n* Machines a, b, c, ... (1 more):\n  * A: x\n* Machine y: and another\n\
+             And 1 Machine with other issues\nAnd 1 Machine with status unknown"
+        );
+    }
+
+    #[test]
+    fn all_well_and_not_yet_reported() {
+        assert_eq!(
+            merged(&[("a", false, vec![is_true("Ready", "Ready")])]),
+            ("True Ready".into(), String::new())
+        );
+        let (status, message) = merged(&[("a", false, vec![])]);
+        assert_eq!(status, "Unknown ReadyUnknown");
+        assert_eq!(message, "* Machine a: Condition Ready not yet reported");
+    }
+}

@@ -1,0 +1,79 @@
+//! What summaries and aggregates share: priorities, statuses, indentation.
+
+use schemas::meta::Condition;
+
+use super::{FALSE, TRUE, UNKNOWN};
+
+/// How much a source condition matters in a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Something is wrong.
+    Issue,
+    /// Nobody knows.
+    Unknown,
+    /// As it should be.
+    Info,
+}
+
+/// The priority of `condition`, when the types in `negative` are good if `False`.
+pub fn polarity(condition: &Condition, negative: &[&str]) -> Priority {
+    let is_negative = negative.contains(&condition.type_.as_str());
+    match condition.status.as_str() {
+        TRUE if is_negative => Priority::Issue,
+        FALSE if !is_negative => Priority::Issue,
+        TRUE | FALSE => Priority::Info,
+        _ => Priority::Unknown,
+    }
+}
+
+/// The reasons of a merged condition.
+#[derive(Debug, Clone, Copy)]
+pub struct Reasons {
+    /// When a source has an issue.
+    pub issue: &'static str,
+    /// When there is no issue and a source is unknown.
+    pub unknown: &'static str,
+    /// When all is well.
+    pub info: &'static str,
+}
+
+impl Default for Reasons {
+    fn default() -> Self {
+        Self { issue: "IssuesReported", unknown: "UnknownReported", info: "InfoReported" }
+    }
+}
+
+/// Status and reason of a condition merged from sources of these priorities. `negative` says that the merged condition is good if `False`.
+pub(super) fn status(
+    priorities: impl Iterator<Item = Priority>,
+    negative: bool,
+    reasons: &Reasons,
+) -> (&'static str, &'static str) {
+    let (bad, good) = if negative { (TRUE, FALSE) } else { (FALSE, TRUE) };
+    match priorities.min() {
+        Some(Priority::Issue) => (bad, reasons.issue),
+        Some(Priority::Unknown) => (UNKNOWN, reasons.unknown),
+        Some(Priority::Info) | None => (good, reasons.info),
+    }
+}
+
+/// ` message`, or the message on lines of its own when it has several or begins with a bullet.
+pub(super) fn indent(message: &str) -> String {
+    if !message.contains('\n') && !message.starts_with("* ") {
+        return format!(" {message}");
+    }
+    let is_bullet = |line: &str| line.trim_start().starts_with("* ");
+    let all_bullets = message.lines().all(is_bullet);
+    let mut text = String::new();
+    for line in message.lines() {
+        let prefix = match (all_bullets, is_bullet(line)) {
+            (true, _) => "  ",
+            (false, true) => "    ",
+            (false, false) => "  * ",
+        };
+        text.push('\n');
+        text.push_str(prefix);
+        text.push_str(line);
+    }
+    text
+}

@@ -1,0 +1,180 @@
+//! Conditions: set, get, mirror, and merge into summaries and aggregates as Cluster API does.
+
+mod aggregate;
+mod merge;
+mod mirror;
+mod summary;
+
+use chrono::{DateTime, Utc};
+use kube::Resource;
+use machinery::clock::rfc3339;
+use schemas::HasConditions;
+use schemas::meta::Condition;
+
+pub use aggregate::{Source, aggregate};
+pub use merge::{Priority, Reasons, polarity};
+pub use mirror::{Fallback, mirror, read};
+pub use summary::{Summary, summarize};
+
+/// The condition holds.
+pub const TRUE: &str = "True";
+/// The condition does not hold.
+pub const FALSE: &str = "False";
+/// Nobody knows.
+pub const UNKNOWN: &str = "Unknown";
+/// Reason of a source condition that is not there.
+pub const NOT_YET_REPORTED: &str = "NotYetReported";
+
+/// The order of conditions in a status: these, then any others by name, then `Paused` and `Deleting`.
+const ORDER: &[&str] = &[
+    "Available",
+    "Ready",
+    "UpToDate",
+    "RemoteConnectionProbe",
+    "BootstrapConfigReady",
+    "InfrastructureReady",
+    "ControlPlaneInitialized",
+    "ControlPlaneAvailable",
+    "WorkersAvailable",
+    "CertificatesAvailable",
+    "Initialized",
+    "EtcdClusterHealthy",
+    "ControlPlaneComponentsHealthy",
+    "NodeHealthy",
+    "NodeReady",
+    "NodeKubeadmLabelsAndTaintsSet",
+    "EtcdPodHealthy",
+    "EtcdMemberHealthy",
+    "APIServerPodHealthy",
+    "ControllerManagerPodHealthy",
+    "SchedulerPodHealthy",
+    "HealthCheckSucceeded",
+    "OwnerRemediated",
+    "TopologyReconciled",
+    "Updating",
+    "RollingOut",
+    "Remediating",
+    "ScalingDown",
+    "ScalingUp",
+    "MachinesReady",
+    "ControlPlaneMachinesReady",
+    "WorkerMachinesReady",
+    "MachinesUpToDate",
+    "ControlPlaneMachinesUpToDate",
+    "WorkerMachinesUpToDate",
+];
+const LAST: &[&str] = &["Paused", "Deleting"];
+
+/// Where a condition type stands in a status.
+pub fn position(type_: &str) -> (usize, String) {
+    if let Some(index) = ORDER.iter().position(|known| *known == type_) {
+        return (index, String::new());
+    }
+    if let Some(index) = LAST.iter().position(|known| *known == type_) {
+        return (ORDER.len() + 1 + index, String::new());
+    }
+    (ORDER.len(), type_.to_owned())
+}
+
+/// A condition with no time yet: [`set`] gives it one.
+pub fn new(type_: &str, status: &str, reason: &str, message: impl Into<String>) -> Condition {
+    Condition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.into(),
+        ..Condition::default()
+    }
+}
+
+/// A condition that is true, without a message.
+pub fn is_true(type_: &str, reason: &str) -> Condition {
+    new(type_, TRUE, reason, "")
+}
+
+/// A condition that is false, with a message.
+pub fn is_false(type_: &str, reason: &str, message: impl Into<String>) -> Condition {
+    new(type_, FALSE, reason, message)
+}
+
+/// A condition that nobody knows, with a message.
+pub fn is_unknown(type_: &str, reason: &str, message: impl Into<String>) -> Condition {
+    new(type_, UNKNOWN, reason, message)
+}
+
+/// The status as a word.
+pub fn word(status: bool) -> &'static str {
+    if status { TRUE } else { FALSE }
+}
+
+/// Sets a condition of `object`. `lastTransitionTime` moves only when the status does: to the condition's own time if it has one (a
+/// mirrored condition), else to `now`.
+pub fn set<K: HasConditions + Resource>(object: &mut K, now: DateTime<Utc>, mut condition: Condition) {
+    condition.observed_generation = object.meta().generation.or(condition.observed_generation);
+    set_in(object.conditions_mut(), now, condition);
+}
+
+/// As [`set`], for a list that is not part of an object yet.
+pub fn set_in(conditions: &mut Vec<Condition>, now: DateTime<Utc>, mut condition: Condition) {
+    let existing = conditions.iter().position(|present| present.type_ == condition.type_);
+    match existing.and_then(|index| conditions.get_mut(index)) {
+        Some(present) => {
+            if present.status == condition.status {
+                condition.last_transition_time = std::mem::take(&mut present.last_transition_time);
+            } else if condition.last_transition_time.is_empty() {
+                condition.last_transition_time = rfc3339(now);
+            }
+            *present = condition;
+        }
+        None => {
+            if condition.last_transition_time.is_empty() {
+                condition.last_transition_time = rfc3339(now);
+            }
+            conditions.push(condition);
+        }
+    }
+    conditions.sort_by_cached_key(|condition| position(&condition.type_));
+}
+
+/// Removes the condition of this type.
+pub fn remove<K: HasConditions>(object: &mut K, type_: &str) {
+    if object.condition(type_).is_some() {
+        object.conditions_mut().retain(|condition| condition.type_ != type_);
+    }
+}
+
+/// The condition of this type in a list.
+pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether the list has this condition with this status.
+pub fn has(conditions: &[Condition], type_: &str, status: &str) -> bool {
+    find(conditions, type_).is_some_and(|condition| condition.status == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_moves_with_the_status_only() {
+        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
+        let mut list = Vec::new();
+        set_in(&mut list, at(1), is_false("Ready", "NotReady", "a"));
+        set_in(&mut list, at(2), is_false("Ready", "Other", "b"));
+        assert_eq!(list[0].last_transition_time, "1970-01-01T00:00:01Z");
+        set_in(&mut list, at(3), is_true("Ready", "Ready"));
+        assert_eq!(list[0].last_transition_time, "1970-01-01T00:00:03Z");
+    }
+
+    #[test]
+    fn the_order_is_canonical() {
+        let mut list = Vec::new();
+        for type_ in ["Deleting", "Zeta", "Paused", "Ready", "Alpha", "Available"] {
+            set_in(&mut list, DateTime::UNIX_EPOCH, is_true(type_, "R"));
+        }
+        let order: Vec<&str> = list.iter().map(|condition| condition.type_.as_str()).collect();
+        assert_eq!(order, ["Available", "Ready", "Alpha", "Zeta", "Paused", "Deleting"]);
+    }
+}

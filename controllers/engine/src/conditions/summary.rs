@@ -1,0 +1,83 @@
+//! A summary: one condition of an object out of several others of the same object.
+
+use schemas::meta::Condition;
+
+use super::merge::{Priority, Reasons, indent, polarity, status};
+use super::{NOT_YET_REPORTED, UNKNOWN, find, new};
+
+/// Which conditions make a summary, and how.
+pub struct Summary<'a> {
+    /// Source types, in the order of the message.
+    pub types: Vec<&'a str>,
+    /// Those of them that are good if `False`.
+    pub negative: Vec<&'a str>,
+    /// Those of them that are left out where absent; any other absent one counts as unknown.
+    pub ignore_if_missing: Vec<&'a str>,
+    /// Reasons of the merged condition.
+    pub reasons: Reasons,
+}
+
+/// Merges `conditions` into one of type `target`. `priority` decides on a source; `None` leaves it to the polarity.
+pub fn summarize(
+    target: &str,
+    conditions: &[Condition],
+    summary: &Summary<'_>,
+    priority: impl Fn(&Condition) -> Option<Priority>,
+) -> Condition {
+    let mut sources = Vec::new();
+    for type_ in &summary.types {
+        match find(conditions, type_) {
+            Some(condition) => sources.push(condition.clone()),
+            None if summary.ignore_if_missing.contains(type_) => {}
+            None => sources.push(new(type_, UNKNOWN, NOT_YET_REPORTED, "Condition not yet reported")),
+        }
+    }
+    let priority =
+        |condition: &Condition| priority(condition).unwrap_or_else(|| polarity(condition, &summary.negative));
+    let (status, reason) = status(sources.iter().map(&priority), false, &summary.reasons);
+    let lines: Vec<String> = sources
+        .iter()
+        .filter(|source| {
+            priority(source) != Priority::Info || (status == super::TRUE && !source.message.is_empty())
+        })
+        .map(line)
+        .collect();
+    new(target, status, reason, lines.join("\n"))
+}
+
+fn line(source: &Condition) -> String {
+    let text = if source.message.is_empty() { &source.reason } else { &source.message };
+    format!("* {}:{}", source.type_, indent(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{is_false, is_true, is_unknown};
+    use super::*;
+
+    #[test]
+    fn merges_as_cluster_api_does() {
+        let ready = Reasons { issue: "NotReady", unknown: "ReadyUnknown", info: "Ready" };
+        let make = |conditions: &[Condition]| {
+            let summary = Summary {
+                types: vec!["Deleting", "A", "B", "C"],
+                negative: vec!["Deleting"],
+                ignore_if_missing: vec!["C"],
+                reasons: ready,
+            };
+            let merged = summarize("Ready", conditions, &summary, |_| None);
+            (merged.status, merged.reason, merged.message)
+        };
+        let row = |status: &str, reason: &str, message: &str| (status.into(), reason.into(), message.into());
+        let fine = is_false("Deleting", "NotDeleting", "");
+        assert_eq!(make(&[fine.clone(), is_true("A", "Ok"), is_true("B", "Ok")]), row("True", "Ready", ""));
+        assert_eq!(
+            make(&[fine.clone(), is_true("A", "Ok"), is_false("C", "Bad", "")]),
+            row("False", "NotReady", "* B: Condition not yet reported\n* C: Bad")
+        );
+        assert_eq!(
+            make(&[fine, is_unknown("A", "X", "first\nsecond"), is_true("B", "Ok")]),
+            row("Unknown", "ReadyUnknown", "* A:\n  * first\n  * second")
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Which version of a provider's kind speaks the Cluster API contract: the labels of its CustomResourceDefinition say so.
+
+use std::cmp::Ordering;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{ApiResource, PartialObjectMeta};
+
+use crate::error::{Error, Result};
+use crate::manager::Manager;
+use crate::object::{self, NamespacedName};
+use crate::objects::Objects;
+
+/// The contracts that core speaks, newest first.
+const CONTRACTS: &[&str] = &["v1beta2", "v1beta1"];
+
+/// A provider's kind in the version that speaks the contract.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// How it is called on the wire.
+    pub resource: ApiResource,
+    /// The contract, `v1beta2` or `v1beta1`.
+    pub contract: &'static str,
+}
+
+/// Looks contracts up.
+#[derive(Clone)]
+pub struct Contracts {
+    definitions: Objects<PartialObjectMeta<CustomResourceDefinition>>,
+}
+
+impl Contracts {
+    pub(crate) fn start(manager: &Manager) -> Self {
+        Self { definitions: manager.objects() }
+    }
+
+    /// The handle on CustomResourceDefinitions' metadata, to wait for or watch.
+    pub fn definitions(&self) -> &Objects<PartialObjectMeta<CustomResourceDefinition>> {
+        &self.definitions
+    }
+
+    /// The version of `kind` in `group` that speaks the newest contract.
+    ///
+    /// # Errors
+    /// When there is no such CustomResourceDefinition, or no version of it speaks a contract.
+    pub async fn resolve(&self, group: &str, kind: &str) -> Result<Resolved> {
+        self.definitions.wait_until_synced().await;
+        let plural = plural(kind);
+        let name = format!("{plural}.{group}");
+        let definition = self.definitions.get(&NamespacedName::new("", name.as_str()));
+        let definition = definition.ok_or_else(|| {
+            Error::failed(format!(
+                "CustomResourceDefinition {name} (for kind {kind}) does not exist: install its provider"
+            ))
+        })?;
+        for contract in CONTRACTS {
+            let label = object::label(definition.as_ref(), &format!("cluster.x-k8s.io/{contract}"));
+            if let Some(version) = label.and_then(newest) {
+                let resource = ApiResource {
+                    group: group.to_owned(),
+                    version: version.to_owned(),
+                    api_version: format!("{group}/{version}"),
+                    kind: kind.to_owned(),
+                    plural,
+                };
+                return Ok(Resolved { resource, contract });
+            }
+        }
+        Err(Error::failed(format!(
+            "CustomResourceDefinition {name} has none of the labels cluster.x-k8s.io/v1beta2, cluster.x-k8s.io/v1beta1: \
+             no version of it speaks a contract that Cluster API knows"
+        )))
+    }
+}
+
+/// The newest of versions separated by underscores.
+fn newest(versions: &str) -> Option<&str> {
+    versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))
+}
+
+/// Kubernetes' order of versions: `v2` > `v1` > `v1beta2` > `v1beta1` > `v1alpha1` > anything else by name, reversed.
+fn compare(a: &str, b: &str) -> Ordering {
+    match (parse(a), parse(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => b.cmp(a),
+    }
+}
+
+fn parse(version: &str) -> Option<(u8, u32, u32)> {
+    let rest = version.strip_prefix('v')?;
+    for (level, word) in [(1, "beta"), (0, "alpha")] {
+        if let Some((major, minor)) = rest.split_once(word) {
+            return Some((level, major.parse().ok()?, minor.parse().ok()?));
+        }
+    }
+    Some((2, rest.parse().ok()?, 0))
+}
+
+/// The plural of a kind by English rules, as the contract requires of a CustomResourceDefinition's name.
+pub fn plural(kind: &str) -> String {
+    let lower = kind.to_ascii_lowercase();
+    let before_y = lower.chars().rev().nth(1).is_some_and(|before| !"aeiou".contains(before));
+    if ["s", "x", "z", "ch", "sh"].iter().any(|end| lower.ends_with(end)) {
+        format!("{lower}es")
+    } else if lower.ends_with('y') && before_y {
+        format!("{}ies", &lower[..lower.len() - 1])
+    } else {
+        format!("{lower}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_version_and_the_plural() {
+        assert_eq!(newest("v1alpha4_v1beta1"), Some("v1beta1"));
+        assert_eq!(newest("v1beta10_v1beta9"), Some("v1beta10"));
+        assert_eq!(newest("v1_v2beta1"), Some("v1"));
+        assert_eq!(newest(""), None);
+        assert_eq!(plural("DevCluster"), "devclusters");
+        assert_eq!(plural("FooProxy"), "fooproxies");
+        assert_eq!(plural("HostClass"), "hostclasses");
+    }
+}

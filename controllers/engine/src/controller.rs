@@ -1,0 +1,205 @@
+//! A controller: a kind, what else it watches, and the function that reconciles one object.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::task::JoinSet;
+
+use crate::cache::Change;
+use crate::error::Result;
+use crate::manager::Manager;
+use crate::object::{Kind, NamespacedName, Request};
+use crate::objects::Objects;
+use crate::owners;
+use crate::queue::Queue;
+
+/// When an object wants to be reconciled again although nothing changed. Only for what no event can tell: a point in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Action {
+    /// After this long; `None` for never.
+    pub requeue_after: Option<Duration>,
+}
+
+impl Action {
+    /// Wait for events.
+    pub fn done() -> Self {
+        Self::default()
+    }
+
+    /// Once more after `delay`, or sooner if there is an event.
+    pub fn requeue_after(delay: Duration) -> Self {
+        Self { requeue_after: Some(delay) }
+    }
+
+    /// The sooner of the two.
+    pub fn min(self, other: Self) -> Self {
+        let requeue_after = match (self.requeue_after, other.requeue_after) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        Self { requeue_after }
+    }
+}
+
+/// Brings one object to where it should be.
+pub trait Reconciler: Send + Sync + 'static {
+    /// Reconciles the object named by `request`; one that no longer exists is done. An error is tried again with back-off.
+    fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action>> + Send;
+}
+
+/// How many objects of a controller are reconciled at the same time unless it says otherwise.
+const CONCURRENCY: usize = 10;
+
+/// Builds and starts a controller.
+pub struct Controller {
+    name: &'static str,
+    manager: Manager,
+    queue: Arc<Queue>,
+    concurrency: usize,
+    synced: Vec<BoxFuture<'static, ()>>,
+}
+
+impl Controller {
+    /// A controller called `name` in logs, events and metrics.
+    pub fn new(manager: &Manager, name: &'static str) -> Self {
+        let queue = Arc::new(Queue::new(manager.clock().clone()));
+        manager.add_queue(name, &queue);
+        Self { name, manager: manager.clone(), queue, concurrency: CONCURRENCY, synced: Vec::new() }
+    }
+
+    /// Reconciles each object of this kind when it changes.
+    pub fn reconciles<K: Kind>(self, objects: &Objects<K>) -> Self {
+        self.watches(objects, |change| vec![change.name()])
+    }
+
+    /// Reconciles the objects that `mapper` names whenever an object of this kind changes.
+    pub fn watches<K: Kind>(
+        mut self,
+        objects: &Objects<K>,
+        mapper: impl Fn(&Change<K>) -> Vec<Request> + Send + Sync + 'static,
+    ) -> Self {
+        objects.notify(&self.queue, mapper);
+        let cache = objects.cache().clone();
+        self.synced.push(async move { cache.wait_until_synced().await }.boxed());
+        self
+    }
+
+    /// Reconciles the owner of `group` and `kind` (any owner reference, not only the controller's) when an object of this kind changes.
+    pub fn owns<K: Kind>(self, objects: &Objects<K>, group: &'static str, kind: &'static str) -> Self {
+        self.watches(objects, move |change| owner_requests(change, group, kind))
+    }
+
+    /// Waits for the cache of this kind before the first reconcile, without reacting to its changes.
+    pub fn reads<K: Kind>(mut self, objects: &Objects<K>) -> Self {
+        let cache = objects.cache().clone();
+        self.synced.push(async move { cache.wait_until_synced().await }.boxed());
+        self
+    }
+
+    /// How many objects are reconciled at the same time.
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// The queue, for other sources of events: [`crate::ClusterCache`], caches of kinds that are learnt at run time.
+    pub fn queue(&self) -> Arc<Queue> {
+        self.queue.clone()
+    }
+
+    /// Starts it; it ends with the manager.
+    pub fn start(self, reconciler: impl Reconciler) {
+        let manager = self.manager.clone();
+        manager.spawn(self.run(Arc::new(reconciler)));
+    }
+
+    async fn run<R: Reconciler>(self, reconciler: Arc<R>) {
+        for synced in self.synced {
+            synced.await;
+        }
+        let mut running = JoinSet::new();
+        loop {
+            if running.len() >= self.concurrency {
+                running.join_next().await;
+                continue;
+            }
+            tokio::select! {
+                biased;
+                Some(_) = running.join_next(), if !running.is_empty() => {}
+                request = self.queue.next() => {
+                    self.manager.metrics().depth(self.name, self.queue.len());
+                    let (name, manager) = (self.name, self.manager.clone());
+                    running.spawn(work(name, manager, self.queue.clone(), reconciler.clone(), request));
+                }
+            }
+        }
+    }
+}
+
+/// Reconciles one object, whatever happens: a panic ends this reconcile only, and is tried again like an error.
+async fn work<R: Reconciler>(
+    name: &'static str,
+    manager: Manager,
+    queue: Arc<Queue>,
+    reconciler: Arc<R>,
+    request: Request,
+) {
+    let start = manager.clock().monotonic();
+    let result = std::panic::AssertUnwindSafe(reconciler.reconcile(request.clone())).catch_unwind().await;
+    let outcome = match result {
+        Ok(Ok(action)) => {
+            queue.forget(&request);
+            if let Some(delay) = action.requeue_after {
+                queue.add_after(request.clone(), delay);
+            }
+            if action.requeue_after.is_some() { "requeue_after" } else { "success" }
+        }
+        Ok(Err(error)) => {
+            let delay = queue.add_after_failure(request.clone());
+            report(name, &request, &error, delay);
+            "error"
+        }
+        Err(panic) => {
+            let delay = queue.add_after_failure(request.clone());
+            let message = panic_message(panic.as_ref());
+            tracing::error!(controller = name, object = %request, ?delay, message, "reconcile panicked");
+            "panic"
+        }
+    };
+    manager.metrics().reconciled(name, outcome, manager.clock().monotonic() - start);
+    queue.done(&request);
+}
+
+/// A conflict is part of the work of several controllers on one object; it is not worth a line.
+fn report(name: &'static str, request: &Request, error: &crate::Error, delay: Duration) {
+    if error.is_conflict() {
+        tracing::debug!(controller = name, object = %request, %error, ?delay, "reconcile failed, trying again");
+    } else {
+        tracing::warn!(controller = name, object = %request, %error, ?delay, "reconcile failed, trying again");
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The owners of `group` and `kind` that an object has or had.
+pub fn owner_requests<K: Kind>(change: &Change<K>, group: &str, kind: &str) -> Vec<Request> {
+    let mut requests: Vec<Request> = Vec::new();
+    for object in change.objects() {
+        let namespace = object.meta().namespace.clone().unwrap_or_default();
+        for owner in object.meta().owner_references.iter().flatten() {
+            if owner.kind == kind && owners::group(owner) == group {
+                let request = NamespacedName::new(namespace.clone(), owner.name.clone());
+                if !requests.contains(&request) {
+                    requests.push(request);
+                }
+            }
+        }
+    }
+    requests
+}

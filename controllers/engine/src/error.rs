@@ -1,0 +1,109 @@
+//! The error of the shared loop and of what runs on it.
+
+use kube::core::Status;
+
+/// Why a reconcile or one of its steps failed. All of them are retried with back-off.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The API server refused a request or could not be reached.
+    #[error("{what}: {}", api_message(.source))]
+    Api {
+        /// The request: verb, kind and name.
+        what: String,
+        /// What the client reported.
+        source: Box<kube::Error>,
+    },
+    /// An object could not be written as, or read from, JSON.
+    #[error("{what}: {source}")]
+    Json {
+        /// Which object.
+        what: String,
+        /// Where in it.
+        source: serde_json::Error,
+    },
+    /// The workload cluster is not connected; the controller is notified when it is.
+    #[error("the connection to workload cluster {0} is down")]
+    NotConnected(crate::NamespacedName),
+    /// A kubeconfig could not be used.
+    #[error("kubeconfig: {0}")]
+    Kubeconfig(String),
+    /// Any other failure of a rule, in words for a person.
+    #[error("{0}")]
+    Failed(String),
+    /// Several phases of one reconcile failed.
+    #[error("{}", list(.0))]
+    Several(Vec<Error>),
+}
+
+/// The result of a step of a reconcile.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+fn list(errors: &[Error]) -> String {
+    let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// The message of the API server's `Status`; the client's own words repeat all of it.
+fn api_message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Error {
+    /// An error in words.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// Wraps what the client reported about the request `what`.
+    pub fn api(what: impl Into<String>, source: kube::Error) -> Self {
+        Self::Api { what: what.into(), source: Box::new(source) }
+    }
+
+    /// Wraps a failure to read or write the JSON of `what`.
+    pub fn json(what: impl Into<String>, source: serde_json::Error) -> Self {
+        Self::Json { what: what.into(), source }
+    }
+
+    /// The API server's `Status`, when that is what failed.
+    pub fn status(&self) -> Option<&Status> {
+        match self {
+            Self::Api { source, .. } => match source.as_ref() {
+                kube::Error::Api(status) => Some(status),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn is(&self, code: u16, reason: &str) -> bool {
+        self.status()
+            .is_some_and(|status| status.code == code && (reason.is_empty() || status.reason == reason))
+    }
+
+    /// 404.
+    pub fn is_not_found(&self) -> bool {
+        self.is(404, "")
+    }
+
+    /// 409 because the name is taken.
+    pub fn is_already_exists(&self) -> bool {
+        self.is(409, "AlreadyExists")
+    }
+
+    /// 409 because the object changed since it was read.
+    pub fn is_conflict(&self) -> bool {
+        self.is(409, "Conflict")
+    }
+
+    /// One error out of many: `Ok` when there are none.
+    pub fn aggregate(mut errors: Vec<Error>) -> Result<()> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The part of etcd's gRPC interface that a control plane needs: members, their health, their leader. Messages and framing only; the
+//! client is in `kubeadm`, the server of the simulated clusters in `simulated`.
+//!
+//! Field numbers are those of etcd's `rpc.proto` (package `etcdserverpb`), of which unused fields are left out.
+
+use prost::Message;
+use prost::bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// Path of `Cluster.MemberList`.
+pub const MEMBER_LIST: &str = "/etcdserverpb.Cluster/MemberList";
+/// Path of `Cluster.MemberRemove`.
+pub const MEMBER_REMOVE: &str = "/etcdserverpb.Cluster/MemberRemove";
+/// Path of `Maintenance.Status`.
+pub const STATUS: &str = "/etcdserverpb.Maintenance/Status";
+/// Path of `Maintenance.MoveLeader`.
+pub const MOVE_LEADER: &str = "/etcdserverpb.Maintenance/MoveLeader";
+/// Path of `Maintenance.Alarm`.
+pub const ALARM: &str = "/etcdserverpb.Maintenance/Alarm";
+
+/// The media type of gRPC.
+pub const CONTENT_TYPE: &str = "application/grpc";
+/// The trailer with the code of a call's outcome.
+pub const GRPC_STATUS: &str = "grpc-status";
+/// The trailer with the words of a failed call, percent-encoded.
+pub const GRPC_MESSAGE: &str = "grpc-message";
+
+/// gRPC code: done.
+pub const OK: u32 = 0;
+/// gRPC code: the thing named does not exist (an unknown member).
+pub const NOT_FOUND: u32 = 5;
+/// gRPC code: refused in the present state.
+pub const FAILED_PRECONDITION: u32 = 9;
+/// gRPC code: no such call.
+pub const UNIMPLEMENTED: u32 = 12;
+/// gRPC code: a failure of the server.
+pub const INTERNAL: u32 = 13;
+/// gRPC code: try again (no leader).
+pub const UNAVAILABLE: u32 = 14;
+
+/// The largest message that is read: far more than a list of members needs.
+pub const MAX_MESSAGE: usize = 1 << 20;
+
+/// Who answered.
+#[derive(Clone, PartialEq, Message)]
+pub struct ResponseHeader {
+    /// The cluster.
+    #[prost(uint64, tag = "1")]
+    pub cluster_id: u64,
+    /// The member that answered.
+    #[prost(uint64, tag = "2")]
+    pub member_id: u64,
+    /// Revision of the key-value store.
+    #[prost(int64, tag = "3")]
+    pub revision: i64,
+    /// Raft term.
+    #[prost(uint64, tag = "4")]
+    pub raft_term: u64,
+}
+
+/// A member of the cluster.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct Member {
+    /// Its identity.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    /// Its name, which kubeadm makes the node's; empty until it has started.
+    #[prost(string, tag = "2")]
+    pub name: String,
+    /// Where other members reach it.
+    #[prost(string, repeated, tag = "3")]
+    pub peer_urls: Vec<String>,
+    /// Where clients reach it.
+    #[prost(string, repeated, tag = "4")]
+    pub client_urls: Vec<String>,
+    /// Whether it only learns and does not vote.
+    #[prost(bool, tag = "5")]
+    pub is_learner: bool,
+}
+
+/// Asks for the members.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct MemberListRequest {
+    /// Whether the answer must reflect every change acknowledged before.
+    #[prost(bool, tag = "1")]
+    pub linearizable: bool,
+}
+
+/// The members.
+#[derive(Clone, PartialEq, Message)]
+pub struct MemberListResponse {
+    /// Who answered.
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+    /// All of them.
+    #[prost(message, repeated, tag = "2")]
+    pub members: Vec<Member>,
+}
+
+/// Removes a member.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct MemberRemoveRequest {
+    /// Its identity.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+}
+
+/// The members that are left.
+#[derive(Clone, PartialEq, Message)]
+pub struct MemberRemoveResponse {
+    /// Who answered.
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+    /// All of them.
+    #[prost(message, repeated, tag = "2")]
+    pub members: Vec<Member>,
+}
+
+/// Asks one member how it is.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct StatusRequest {}
+
+/// How one member is.
+#[derive(Clone, PartialEq, Message)]
+pub struct StatusResponse {
+    /// Who answered.
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+    /// etcd's version.
+    #[prost(string, tag = "2")]
+    pub version: String,
+    /// Size of the database on disk in bytes.
+    #[prost(int64, tag = "3")]
+    pub db_size: i64,
+    /// The leader as this member knows it; 0 for none.
+    #[prost(uint64, tag = "4")]
+    pub leader: u64,
+    /// Raft's committed index.
+    #[prost(uint64, tag = "5")]
+    pub raft_index: u64,
+    /// Raft's term.
+    #[prost(uint64, tag = "6")]
+    pub raft_term: u64,
+    /// Raft's applied index.
+    #[prost(uint64, tag = "7")]
+    pub raft_applied_index: u64,
+    /// Its alarms and errors, in words.
+    #[prost(string, repeated, tag = "8")]
+    pub errors: Vec<String>,
+    /// Bytes of the database in use.
+    #[prost(int64, tag = "9")]
+    pub db_size_in_use: i64,
+    /// Whether it only learns and does not vote.
+    #[prost(bool, tag = "10")]
+    pub is_learner: bool,
+}
+
+/// Hands leadership over; must be sent to the leader.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct MoveLeaderRequest {
+    /// The member that is to lead.
+    #[prost(uint64, tag = "1")]
+    pub target_id: u64,
+}
+
+/// Leadership was handed over.
+#[derive(Clone, PartialEq, Message)]
+pub struct MoveLeaderResponse {
+    /// Who answered.
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+}
+
+/// What to do with alarms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum AlarmAction {
+    /// List them.
+    Get = 0,
+    /// Raise one.
+    Activate = 1,
+    /// Clear one.
+    Deactivate = 2,
+}
+
+/// The kinds of alarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum AlarmType {
+    /// None; in a request, all.
+    None = 0,
+    /// The database reached its quota.
+    NoSpace = 1,
+    /// A member's data differ from the others'.
+    Corrupt = 2,
+}
+
+/// Asks for alarms.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct AlarmRequest {
+    /// What to do.
+    #[prost(enumeration = "AlarmAction", tag = "1")]
+    pub action: i32,
+    /// Whose; 0 for all members.
+    #[prost(uint64, tag = "2")]
+    pub member_id: u64,
+    /// Which.
+    #[prost(enumeration = "AlarmType", tag = "3")]
+    pub alarm: i32,
+}
+
+/// A raised alarm.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub struct AlarmMember {
+    /// Whose.
+    #[prost(uint64, tag = "1")]
+    pub member_id: u64,
+    /// Which.
+    #[prost(enumeration = "AlarmType", tag = "2")]
+    pub alarm: i32,
+}
+
+/// The raised alarms.
+#[derive(Clone, PartialEq, Message)]
+pub struct AlarmResponse {
+    /// Who answered.
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+    /// All of them.
+    #[prost(message, repeated, tag = "2")]
+    pub alarms: Vec<AlarmMember>,
+}
+
+/// A message as the body of a unary call: one flag (not compressed), the length, the message.
+pub fn frame(message: &impl Message) -> Bytes {
+    let mut out = BytesMut::with_capacity(5 + message.encoded_len());
+    out.put_u8(0);
+    out.put_u32(message.encoded_len() as u32);
+    out.put_slice(&message.encode_to_vec());
+    out.freeze()
+}
+
+/// The message in the body of a unary call.
+///
+/// # Errors
+/// In words: a body that is cut short, compressed, too large, or holds no such message.
+pub fn unframe<M: Message + Default>(mut body: &[u8]) -> Result<M, String> {
+    if body.len() < 5 {
+        return Err(format!("{} bytes are no gRPC message", body.len()));
+    }
+    if body.get_u8() != 0 {
+        return Err("compressed gRPC messages are not supported".to_owned());
+    }
+    let length = body.get_u32() as usize;
+    if length > MAX_MESSAGE || length != body.len() {
+        return Err(format!("a gRPC message of {length} bytes in a body of {}", body.len()));
+    }
+    M::decode(body).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_read_back() {
+        let member = Member { id: 7, name: "a".into(), is_learner: true, ..Member::default() };
+        let response = MemberListResponse { header: None, members: vec![member] };
+        assert_eq!(unframe::<MemberListResponse>(&frame(&response)).unwrap(), response);
+    }
+
+    /// Bytes written by hand from the numbers in `rpc.proto`: field 2 (message): field 1 = 7, field 2 = "a", field 5 = true.
+    #[test]
+    fn field_numbers_are_etcds() {
+        let body = [0, 0, 0, 0, 9, 0x12, 7, 0x08, 7, 0x12, 1, b'a', 0x28, 1];
+        let response: MemberListResponse = unframe(&body).unwrap();
+        assert_eq!(response.members[0].name, "a");
+        assert!(response.members[0].is_learner);
+    }
+
+    #[test]
+    fn damaged_bodies_are_refused() {
+        let cases: [&[u8]; 4] = [&[], &[1, 0, 0, 0, 0], &[0, 0, 0, 0, 2, 8], &[0, 0xff, 0xff, 0xff, 0xff]];
+        for body in cases {
+            assert!(unframe::<MemberListRequest>(body).is_err(), "{body:?}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Events about objects (`v1`), counted where they repeat.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Patch, PatchParams, PostParams};
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::manager::Manager;
+use crate::object::Kind;
+use crate::objects::FIELD_MANAGER;
+use crate::time;
+
+/// How many events of a component are remembered in order to count repetitions.
+const REMEMBERED: usize = 1024;
+/// Repetitions further apart than this begin a new event.
+const REPEAT_SECONDS: i64 = 600;
+
+/// Records events of one component. Recording never waits and never fails: events are for people.
+#[derive(Clone)]
+pub struct Recorder {
+    component: &'static str,
+    clock: Clock,
+    names: Arc<Mutex<i64>>,
+    sender: mpsc::UnboundedSender<Event>,
+}
+
+type Remembered = Arc<Mutex<Known>>;
+
+#[derive(Default)]
+struct Known {
+    events: BTreeMap<String, Event>,
+    order: VecDeque<String>,
+}
+
+impl Recorder {
+    pub(crate) fn start(manager: &Manager, component: &'static str) -> Self {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let client = manager.client().clone();
+        manager.spawn(async move {
+            let known = Remembered::default();
+            while let Some(event) = receiver.recv().await {
+                if let Err(error) = record(&client, &known, event).await {
+                    tracing::debug!(%error, "an event could not be recorded");
+                }
+            }
+        });
+        Self { component, clock: manager.clock().clone(), names: manager.event_names().clone(), sender }
+    }
+
+    /// Records that something went as it should.
+    pub fn normal<K: Kind>(
+        &self,
+        object: &K,
+        dynamic: &K::DynamicType,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        self.send(object, dynamic, "Normal", reason, message.into());
+    }
+
+    /// Records that something went wrong.
+    pub fn warning<K: Kind>(
+        &self,
+        object: &K,
+        dynamic: &K::DynamicType,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        self.send(object, dynamic, "Warning", reason, message.into());
+    }
+
+    fn send<K: Kind>(
+        &self,
+        object: &K,
+        dynamic: &K::DynamicType,
+        type_: &str,
+        reason: &str,
+        message: String,
+    ) {
+        let now = self.clock.now();
+        let meta = object.meta();
+        let name = meta.name.clone().unwrap_or_default();
+        let namespace = meta.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        // Names are times, as everywhere; two events at the same time need two of them.
+        let nanoseconds = {
+            let mut last = self.names.lock();
+            *last = now.timestamp_nanos_opt().unwrap_or_default().max(*last + 1);
+            *last
+        };
+        let event = Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{name}.{nanoseconds:x}")),
+                namespace: Some(namespace),
+                ..ObjectMeta::default()
+            },
+            involved_object: ObjectReference {
+                resource_version: meta.resource_version.clone(),
+                ..object.object_ref(dynamic)
+            },
+            type_: Some(type_.to_owned()),
+            reason: Some(reason.to_owned()),
+            message: Some(message),
+            count: Some(1),
+            first_timestamp: Some(time::time(now)),
+            last_timestamp: Some(time::time(now)),
+            source: Some(EventSource { component: Some(self.component.to_owned()), host: None }),
+            reporting_component: Some(self.component.to_owned()),
+            ..Event::default()
+        };
+        // The receiver ends with the manager.
+        let _ = self.sender.send(event);
+    }
+}
+
+fn identity(event: &Event) -> String {
+    let object = &event.involved_object;
+    format!(
+        "{:?}",
+        (
+            &object.kind,
+            &object.namespace,
+            &object.name,
+            &object.uid,
+            &event.type_,
+            &event.reason,
+            &event.message
+        )
+    )
+}
+
+async fn record(client: &Client, known: &Remembered, mut event: Event) -> Result<(), kube::Error> {
+    let namespace = event.metadata.namespace.clone().unwrap_or_default();
+    let api = kube::Api::<Event>::namespaced(client.clone(), &namespace);
+    let identity = identity(&event);
+    let previous = known.lock().events.get(&identity).cloned();
+    let recent = previous.filter(|previous| seconds_between(previous, &event) <= REPEAT_SECONDS);
+    if let Some(previous) = recent {
+        event.metadata.name.clone_from(&previous.metadata.name);
+        event.count = previous.count.map(|count| count.saturating_add(1));
+        event.first_timestamp = previous.first_timestamp;
+        let patch =
+            json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message});
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        let name = event.metadata.name.clone().unwrap_or_default();
+        known.lock().remember(identity.clone(), event.clone());
+        match api.patch(&name, &parameters, &Patch::Strategic(patch)).await {
+            // It expired: a new one is made below.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            result => return result.map(|_| ()),
+        }
+    }
+    known.lock().remember(identity, event.clone());
+    let parameters = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
+    api.create(&parameters, &event).await.map(|_| ())
+}
+
+fn seconds_between(earlier: &Event, later: &Event) -> i64 {
+    let seconds = |event: &Event| event.last_timestamp.as_ref().map_or(0, |at| at.0.as_second());
+    seconds(later) - seconds(earlier)
+}
+
+impl Known {
+    fn remember(&mut self, identity: String, event: Event) {
+        if self.events.insert(identity.clone(), event).is_none() {
+            self.order.push_back(identity);
+        }
+        while self.order.len() > REMEMBERED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.events.remove(&oldest);
+            }
+        }
+    }
+}

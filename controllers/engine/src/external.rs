@@ -1,0 +1,187 @@
+//! Objects of kinds that a controller learns of through references: a provider's infrastructure, bootstrap and control plane objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use parking_lot::Mutex;
+use schemas::meta::ContractVersionedObjectReference;
+use serde_json::{Value, json};
+
+use crate::cache::Change;
+use crate::contract::Resolved;
+use crate::error::{Error, Result};
+use crate::manager::Manager;
+use crate::names;
+use crate::object::{NamespacedName, Request};
+use crate::objects::Objects;
+use crate::queue::Queue;
+
+type Mapper = Arc<dyn Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync>;
+
+/// The provider objects that one controller reads; it hears of changes of each kind that it read once.
+pub struct External {
+    manager: Manager,
+    queue: Arc<Queue>,
+    mapper: Mapper,
+    watched: Mutex<BTreeSet<String>>,
+}
+
+/// A provider's object.
+#[derive(Debug, Clone)]
+pub struct ExternalObject {
+    /// The object.
+    pub object: Arc<DynamicObject>,
+    /// Its kind, in the version that speaks the contract.
+    pub resource: ApiResource,
+    /// The contract, `v1beta2` or `v1beta1`.
+    pub contract: &'static str,
+}
+
+impl ExternalObject {
+    /// The value at a JSON pointer below the object, such as `/status/ready`.
+    pub fn get(&self, pointer: &str) -> Option<&Value> {
+        self.object.data.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    /// A text at a JSON pointer; `None` when absent, empty or no text.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.get(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Whether there is a `true` at a JSON pointer.
+    pub fn is_true(&self, pointer: &str) -> bool {
+        self.get(pointer).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// A number at a JSON pointer.
+    pub fn number(&self, pointer: &str) -> Option<i32> {
+        self.get(pointer)?.as_i64().and_then(|number| i32::try_from(number).ok())
+    }
+}
+
+impl External {
+    /// Adds to `queue` what `mapper` makes of each change of a kind that was read.
+    pub fn new(
+        manager: &Manager,
+        queue: &Arc<Queue>,
+        mapper: impl Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            manager: manager.clone(),
+            queue: queue.clone(),
+            mapper: Arc::new(mapper),
+            watched: Mutex::default(),
+        }
+    }
+
+    /// The handle on a kind, in the version that speaks the contract, and the contract.
+    ///
+    /// # Errors
+    /// When the kind is not installed or speaks no contract.
+    pub async fn objects(&self, group: &str, kind: &str) -> Result<(Objects<DynamicObject>, Resolved)> {
+        let resolved = self.manager.contracts().resolve(group, kind).await?;
+        let objects = self.manager.dynamic(&resolved.resource);
+        if self.watched.lock().insert(format!("{kind}.{group}/{}", resolved.resource.version)) {
+            let (mapper, resource) = (self.mapper.clone(), resolved.resource.clone());
+            objects.notify(&self.queue, move |change| mapper(&resource, change));
+        }
+        objects.wait_until_synced().await;
+        Ok((objects, resolved))
+    }
+
+    /// The object that `reference` in an object of `namespace` names; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the kind is not installed or speaks no contract.
+    pub async fn get(
+        &self,
+        namespace: &str,
+        reference: &ContractVersionedObjectReference,
+    ) -> Result<Option<ExternalObject>> {
+        let (objects, resolved) = self.objects(&reference.api_group, &reference.kind).await?;
+        let found = objects.get(&NamespacedName::new(namespace, reference.name.as_str()));
+        Ok(found.map(|object| ExternalObject {
+            object,
+            resource: resolved.resource,
+            contract: resolved.contract,
+        }))
+    }
+
+    /// The handle on the kind of `object`.
+    pub fn handle(&self, object: &ExternalObject) -> Objects<DynamicObject> {
+        self.manager.dynamic(&object.resource)
+    }
+}
+
+/// `Kind.group/namespace/name`: the key under which objects are indexed by what they refer to.
+pub fn reference_key(namespace: &str, reference: &ContractVersionedObjectReference) -> String {
+    format!("{}.{}/{namespace}/{}", reference.kind, reference.api_group, reference.name)
+}
+
+/// [`reference_key`] of the object that changed.
+pub fn change_key(resource: &ApiResource, change: &Change<DynamicObject>) -> String {
+    let name = change.name();
+    format!("{}.{}/{}/{}", resource.kind, resource.group, name.namespace, name.name)
+}
+
+/// What an object that is cloned from a template gets besides the template's content.
+#[derive(Debug, Clone, Default)]
+pub struct Clone {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Labels; they win over those of the template.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations; they win over those of the template.
+    pub annotations: BTreeMap<String, String>,
+    /// Owner.
+    pub owner: Option<OwnerReference>,
+}
+
+/// The object that `template` (kind `…Template`) describes in `spec.template`, with the cloned-from annotations. Finalizers are not cloned.
+///
+/// # Errors
+/// When the template has no `spec.template` or is of another kind.
+pub fn clone_template(template: &ExternalObject, clone: Clone) -> Result<(DynamicObject, ApiResource)> {
+    let kind = template.resource.kind.strip_suffix("Template").ok_or_else(|| {
+        Error::failed(format!(
+            "{} is not the kind of a template: its name does not end in Template",
+            template.resource.kind
+        ))
+    })?;
+    let name = template.object.metadata.name.clone().unwrap_or_default();
+    let content = template
+        .get("/spec/template")
+        .and_then(Value::as_object)
+        .ok_or_else(|| Error::failed(format!("{} {name} has no spec.template", template.resource.kind)))?;
+    let group = &template.resource.group;
+    let resource = ApiResource {
+        group: group.clone(),
+        version: template.resource.version.clone(),
+        api_version: template.resource.api_version.clone(),
+        kind: kind.to_owned(),
+        plural: crate::contract::plural(kind),
+    };
+    let mut data = content.clone();
+    let metadata = data.remove("metadata").unwrap_or_else(|| json!({}));
+    let texts = |key: &str| -> BTreeMap<String, String> {
+        let map = metadata[key].as_object().into_iter().flatten();
+        map.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+    };
+    let (mut labels, mut annotations) = (texts("labels"), texts("annotations"));
+    labels.extend(clone.labels);
+    annotations.extend(clone.annotations);
+    annotations.insert(names::CLONED_FROM_NAME.to_owned(), name);
+    annotations
+        .insert(names::CLONED_FROM_GROUP_KIND.to_owned(), format!("{}.{group}", template.resource.kind));
+    let mut object =
+        DynamicObject::new(&clone.name, &resource).within(&clone.namespace).data(Value::Object(data));
+    object.metadata.labels = Some(labels).filter(|labels| !labels.is_empty());
+    object.metadata.annotations = Some(annotations);
+    object.metadata.owner_references = clone.owner.map(|owner| vec![owner]);
+    Ok((object, resource))
+}

@@ -1,0 +1,41 @@
+//! The shared loop of every controller: queues, caches, conditions, patches, finalizers, events, connections to workload clusters.
+//!
+//! A controller is a [`Reconciler`] run by a [`Controller`] of a [`Manager`]. It reads through [`Objects`] (a cache per kind, shared by
+//! the process) and writes through the same handle, which puts the answer of each write into the cache at once: a reconcile never acts
+//! on a state older than its own writes.
+
+mod applied;
+pub mod cache;
+mod caches;
+pub mod clusters;
+pub mod conditions;
+pub mod contract;
+pub mod controller;
+pub mod error;
+pub mod etcd;
+pub mod events;
+pub mod external;
+pub mod finalizer;
+pub mod manager;
+pub mod metrics;
+pub mod names;
+pub mod network;
+pub mod object;
+pub mod objects;
+pub mod owners;
+pub mod patch;
+pub mod paused;
+pub mod queue;
+pub mod time;
+mod watch;
+
+pub use applied::Applied;
+pub use cache::{Cache, Change};
+pub use clusters::{ClusterCache, Health, Workload};
+pub use controller::{Action, Controller, Reconciler};
+pub use error::{Error, Result};
+pub use external::{External, ExternalObject};
+pub use manager::{Manager, Options};
+pub use object::{Kind, NamespacedName, Request};
+pub use objects::Objects;
+pub use queue::Queue;

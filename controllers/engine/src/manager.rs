@@ -1,0 +1,157 @@
+//! What all controllers of a process share.
+
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::DynamicObject;
+use kube::core::ApiResource;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::caches::Caches;
+use crate::clusters::ClusterCache;
+use crate::contract::Contracts;
+use crate::events::Recorder;
+use crate::metrics::Metrics;
+use crate::network::Network;
+use crate::object::Kind;
+use crate::objects::Objects;
+use crate::queue::Queue;
+
+/// What a manager is made of.
+pub struct Options {
+    /// Client of the management cluster: in-process, or of any other server.
+    pub client: Client,
+    /// The door to time.
+    pub clock: Clock,
+    /// The door to randomness.
+    pub random: Random,
+    /// The door to other machines.
+    pub network: Arc<dyn Network>,
+}
+
+/// Shared by all controllers: client, caches, doors, connections to workload clusters, metrics. Cheap to clone.
+#[derive(Clone)]
+pub struct Manager(Arc<Inner>);
+
+struct Inner {
+    options: Options,
+    metrics: Metrics,
+    caches: Caches,
+    queues: Mutex<Vec<(&'static str, Arc<Queue>)>>,
+    clusters: OnceLock<ClusterCache>,
+    contracts: OnceLock<Contracts>,
+    event_names: Arc<Mutex<i64>>,
+}
+
+impl Manager {
+    /// A manager that runs nothing yet.
+    pub fn new(options: Options) -> Self {
+        let (client, clock) = (options.client.clone(), options.clock.clone());
+        Self(Arc::new(Inner {
+            options,
+            metrics: Metrics::default(),
+            caches: Caches::new(client, clock, CancellationToken::new(), TaskTracker::new()),
+            queues: Mutex::default(),
+            clusters: OnceLock::new(),
+            contracts: OnceLock::new(),
+            event_names: Arc::default(),
+        }))
+    }
+
+    /// Client of the management cluster.
+    pub fn client(&self) -> &Client {
+        &self.0.options.client
+    }
+
+    /// The door to time.
+    pub fn clock(&self) -> &Clock {
+        &self.0.options.clock
+    }
+
+    /// The door to randomness.
+    pub fn random(&self) -> &Random {
+        &self.0.options.random
+    }
+
+    /// The door to other machines.
+    pub fn network(&self) -> &Arc<dyn Network> {
+        &self.0.options.network
+    }
+
+    /// Counters of all controllers.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// Cancelled when the manager stops.
+    pub fn shutdown_token(&self) -> &CancellationToken {
+        &self.0.caches.shutdown
+    }
+
+    /// All objects of a typed kind; the first call starts the cache.
+    pub fn objects<K: Kind<DynamicType = ()>>(&self) -> Objects<K> {
+        self.0.caches.objects(&())
+    }
+
+    /// All objects of a kind that is known only at run time; the first call starts the cache.
+    pub fn dynamic(&self, resource: &ApiResource) -> Objects<DynamicObject> {
+        self.0.caches.objects(resource)
+    }
+
+    /// The caches of a workload cluster; they end with it or with the manager.
+    pub(crate) fn caches_of(&self, client: Client) -> Caches {
+        let shutdown = self.shutdown_token().child_token();
+        let mut caches = Caches::new(client, self.clock().clone(), shutdown, self.0.caches.tasks.clone());
+        caches.is_remote = true;
+        caches
+    }
+
+    /// The connections to workload clusters; the first call starts to follow Clusters.
+    pub fn clusters(&self) -> &ClusterCache {
+        self.0.clusters.get_or_init(|| ClusterCache::start(self))
+    }
+
+    /// Which version of a provider's kind speaks the contract; the first call starts to follow CustomResourceDefinitions.
+    pub fn contracts(&self) -> &Contracts {
+        self.0.contracts.get_or_init(|| Contracts::start(self))
+    }
+
+    /// An event recorder for the controller `component`.
+    pub fn recorder(&self, component: &'static str) -> Recorder {
+        Recorder::start(self, component)
+    }
+
+    /// The time after which the last event was named.
+    pub(crate) fn event_names(&self) -> &Arc<Mutex<i64>> {
+        &self.0.event_names
+    }
+
+    /// Runs a task until the manager stops.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.0.caches.spawn(task)
+    }
+
+    pub(crate) fn add_queue(&self, name: &'static str, queue: &Arc<Queue>) {
+        self.0.queues.lock().push((name, queue.clone()));
+    }
+
+    /// Whether no controller works, has work waiting, or has a reconcile due within `horizon`.
+    pub fn is_idle(&self, horizon: Duration) -> bool {
+        self.0.queues.lock().iter().all(|(_, queue)| queue.is_idle(horizon))
+    }
+
+    /// Stops every task and waits for them. Reconciles are cut off where they wait: each can be cut off anywhere.
+    pub async fn stop(&self) {
+        let caches = &self.0.caches;
+        caches.shutdown.cancel();
+        caches.tasks.close();
+        caches.tasks.wait().await;
+    }
+}

@@ -1,0 +1,222 @@
+//! The handle on all objects of a kind: reads from the cache, writes through the client.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use kube::Client;
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::core::Request;
+use serde_json::Value;
+
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::object::{self, Kind, NamespacedName};
+
+/// The field manager of everything but server-side apply: upstream's managers write under their binary's name, and after a pivot they
+/// go on with the same fields.
+pub const FIELD_MANAGER: &str = "manager";
+
+/// All objects of a kind. Dereferences to their [`Cache`]; what it writes is in the cache when the call returns.
+pub struct Objects<K: Kind> {
+    client: Client,
+    dynamic: K::DynamicType,
+    cache: Arc<Cache<K>>,
+}
+
+impl<K: Kind> Clone for Objects<K> {
+    fn clone(&self) -> Self {
+        Self { client: self.client.clone(), dynamic: self.dynamic.clone(), cache: self.cache.clone() }
+    }
+}
+
+impl<K: Kind> Deref for Objects<K> {
+    type Target = Cache<K>;
+    fn deref(&self) -> &Cache<K> {
+        &self.cache
+    }
+}
+
+type HttpRequest = std::result::Result<http::Request<Vec<u8>>, kube::core::request::Error>;
+
+impl<K: Kind> Objects<K> {
+    pub(crate) fn new(client: Client, dynamic: K::DynamicType, cache: Arc<Cache<K>>) -> Self {
+        Self { client, dynamic, cache }
+    }
+
+    /// What identifies the kind on the wire; `()` for typed kinds.
+    pub fn dynamic_type(&self) -> &K::DynamicType {
+        &self.dynamic
+    }
+
+    /// The cache itself, to keep.
+    pub fn cache(&self) -> &Arc<Cache<K>> {
+        &self.cache
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// `<kind>` in an error or event.
+    pub fn kind(&self) -> String {
+        K::kind(&self.dynamic).into_owned()
+    }
+
+    fn request(&self, namespace: Option<&str>) -> Request {
+        Request::new(K::url_path(&self.dynamic, namespace))
+    }
+
+    fn what(&self, verb: &str, key: &NamespacedName) -> String {
+        format!("{verb} {} {key}", K::kind(&self.dynamic))
+    }
+
+    async fn send(&self, what: String, request: HttpRequest) -> Result<K> {
+        let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
+        self.client.request(request).await.map_err(|error| Error::api(what, error))
+    }
+
+    /// Reads the object from the server, past the cache; `None` when there is none. The cache takes it in.
+    pub async fn get_live(&self, key: &NamespacedName) -> Result<Option<Arc<K>>> {
+        let request = self.request(key.scope()).get(&key.name, &GetParams::default());
+        match self.send(self.what("get", key), request).await {
+            Ok(object) => Ok(Some(self.cache.observe(object))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates `object`.
+    pub async fn create(&self, object: &K) -> Result<Arc<K>> {
+        let key = NamespacedName::of(object);
+        let what = self.what("create", &key);
+        let body = serde_json::to_vec(object).map_err(|error| Error::json(what.clone(), error))?;
+        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
+        let created = self.send(what, self.request(key.scope()).create(&parameters, body)).await?;
+        Ok(self.cache.observe(created))
+    }
+
+    /// Creates `object`, or returns the one of the same name that is there already. The flag says whether it was created.
+    pub async fn create_if_absent(&self, object: &K) -> Result<(Arc<K>, bool)> {
+        let key = NamespacedName::of(object);
+        if let Some(existing) = self.cache.get(&key) {
+            return Ok((existing, false));
+        }
+        match self.create(object).await {
+            Ok(created) => Ok((created, true)),
+            Err(error) if error.is_already_exists() => match self.get_live(&key).await? {
+                Some(existing) => Ok((existing, false)),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces `object` as a whole; fails with a conflict when it changed since it was read.
+    pub async fn update(&self, object: &K) -> Result<Arc<K>> {
+        let key = NamespacedName::of(object);
+        let what = self.what("update", &key);
+        let body = serde_json::to_vec(object).map_err(|error| Error::json(what.clone(), error))?;
+        let parameters = PostParams { field_manager: Some(FIELD_MANAGER.into()), ..PostParams::default() };
+        let updated =
+            self.send(what, self.request(key.scope()).replace(&key.name, &parameters, body)).await?;
+        Ok(self.cache.observe(updated))
+    }
+
+    /// Merges `patch` (RFC 7386) into the object, or into its subresource.
+    pub async fn merge(
+        &self,
+        key: &NamespacedName,
+        subresource: Option<&str>,
+        patch: Value,
+    ) -> Result<Arc<K>> {
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        self.patch_with(key, subresource, &parameters, &Patch::Merge(patch)).await
+    }
+
+    /// Applies `object` (server-side, forced) as `manager`. Only what `manager` owns is set.
+    pub async fn apply(&self, manager: &str, object: &K) -> Result<Arc<K>> {
+        let key = NamespacedName::of(object);
+        let what = self.what("apply", &key);
+        let mut value = serde_json::to_value(object).map_err(|error| Error::json(what, error))?;
+        if let Value::Object(map) = &mut value {
+            map.entry("apiVersion").or_insert_with(|| K::api_version(&self.dynamic).into());
+            map.entry("kind").or_insert_with(|| K::kind(&self.dynamic).into());
+            map.remove("status");
+        }
+        self.apply_value(manager, &key, value).await
+    }
+
+    /// As [`Objects::apply`], for a configuration that holds only some of the kind's fields.
+    pub async fn apply_value(
+        &self,
+        manager: &str,
+        key: &NamespacedName,
+        configuration: Value,
+    ) -> Result<Arc<K>> {
+        let parameters = PatchParams::apply(manager).force();
+        self.patch_with(key, None, &parameters, &Patch::Apply(configuration)).await
+    }
+
+    async fn patch_with(
+        &self,
+        key: &NamespacedName,
+        subresource: Option<&str>,
+        parameters: &PatchParams,
+        patch: &Patch<Value>,
+    ) -> Result<Arc<K>> {
+        let request = self.request(key.scope());
+        let request = match subresource {
+            Some(subresource) => request.patch_subresource(subresource, &key.name, parameters, patch),
+            None => request.patch(&key.name, parameters, patch),
+        };
+        let patched = self.send(self.what("patch", key), request).await?;
+        // The last finalizer of a deleting object was removed: the answer is its last state, and it is gone.
+        if object::is_deleting(&patched) && patched.meta().finalizers.as_ref().is_none_or(Vec::is_empty) {
+            self.cache.forget(key, object::uid(&patched));
+            return Ok(Arc::new(patched));
+        }
+        Ok(self.cache.observe(patched))
+    }
+
+    /// Deletes `object` in the background, if it still is the one with this UID. An object that is gone already is no error.
+    pub async fn delete(&self, object: &K) -> Result<()> {
+        let key = NamespacedName::of(object);
+        let uid = object::uid(object).to_owned();
+        let parameters = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: (!uid.is_empty())
+                .then(|| Preconditions { uid: Some(uid.clone()), ..Preconditions::default() }),
+            ..DeleteParams::default()
+        };
+        let what = self.what("delete", &key);
+        let request = self.request(key.scope()).delete(&key.name, &parameters);
+        let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
+        match self.client.request::<Value>(request).await {
+            Ok(answer) if answer["kind"] == "Status" => self.cache.forget(&key, &uid),
+            Ok(answer) => {
+                let deleting = serde_json::from_value(answer).map_err(|error| Error::json(what, error))?;
+                self.deleting(&key, &uid, deleting);
+            }
+            Err(error) => {
+                let error = Error::api(what, error);
+                if !error.is_not_found() {
+                    return Err(error);
+                }
+                self.cache.forget(&key, &uid);
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer of a delete is the object: the last state of one that is gone, or one that waits for its finalizers.
+    fn deleting(&self, key: &NamespacedName, uid: &str, object: K) {
+        let waits = object.meta().finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
+            || object.meta().deletion_grace_period_seconds.is_some_and(|seconds| seconds > 0);
+        if waits {
+            self.cache.observe(object);
+        } else {
+            self.cache.forget(key, uid);
+        }
+    }
+}

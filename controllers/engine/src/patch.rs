@@ -1,0 +1,236 @@
+//! The patch helper: sends the difference between an object as it was read and as it is wanted, and nothing else.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::conditions;
+use crate::error::{Error, Result};
+use crate::object::{self, Kind, NamespacedName};
+use crate::objects::Objects;
+
+/// How often a status patch is tried again with the latest conditions.
+const CONFLICT_RETRIES: usize = 5;
+
+/// RFC 7386: the patch that makes `to` out of `from`; `None` when there is nothing to do.
+pub fn merge_difference(from: &Value, to: &Value) -> Option<Value> {
+    match (from, to) {
+        (Value::Object(from), Value::Object(to)) => {
+            let mut patch = Map::new();
+            for (key, old) in from {
+                match to.get(key) {
+                    None => drop(patch.insert(key.clone(), Value::Null)),
+                    Some(new) => {
+                        if let Some(difference) = merge_difference(old, new) {
+                            patch.insert(key.clone(), difference);
+                        }
+                    }
+                }
+            }
+            for (key, new) in to {
+                if !from.contains_key(key) && !new.is_null() {
+                    patch.insert(key.clone(), new.clone());
+                }
+            }
+            (!patch.is_empty()).then_some(Value::Object(patch))
+        }
+        _ => (from != to).then(|| to.clone()),
+    }
+}
+
+/// The two requests that a change needs, each only if it changes something.
+#[derive(Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Patch of the object without its status.
+    pub main: Option<Value>,
+    /// Patch of the status without its conditions.
+    pub status: Option<Value>,
+    /// Condition types whose value changed, each with its new value; `None` for one that was removed.
+    pub conditions: Vec<(String, Option<Value>)>,
+}
+
+/// What has to be sent to make `to` out of `from`.
+pub fn difference(from: &Value, to: &Value) -> Difference {
+    let (from_main, from_status, from_conditions) = split(from);
+    let (to_main, to_status, to_conditions) = split(to);
+    let mut main = merge_difference(&from_main, &to_main);
+    if let Some(patch) = &mut main
+        && replaces_lists(patch)
+    {
+        // A merge patch replaces the list as a whole: it must be the list that was read.
+        patch["metadata"]["resourceVersion"] = from["metadata"]["resourceVersion"].clone();
+    }
+    let status = match (from_status, to_status) {
+        (Value::Null, to) if to == json!({}) => None,
+        (from, to) => merge_difference(&from, &to),
+    };
+    Difference { main, status, conditions: changed_conditions(&from_conditions, &to_conditions) }
+}
+
+fn replaces_lists(patch: &Value) -> bool {
+    match patch {
+        Value::Array(_) => true,
+        Value::Object(map) => map.values().any(replaces_lists),
+        _ => false,
+    }
+}
+
+/// Object without status and server-owned metadata; status without conditions; conditions.
+fn split(object: &Value) -> (Value, Value, Vec<Value>) {
+    let mut main = object.clone();
+    let mut status = Value::Null;
+    let mut list = Vec::new();
+    if let Value::Object(map) = &mut main {
+        status = map.remove("status").unwrap_or(Value::Null);
+        if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
+            metadata.retain(|key, _| {
+                matches!(key.as_str(), "labels" | "annotations" | "finalizers" | "ownerReferences")
+            });
+        }
+    }
+    if let Value::Object(map) = &mut status
+        && let Some(Value::Array(conditions)) = map.remove("conditions")
+    {
+        list = conditions;
+    }
+    (main, status, list)
+}
+
+fn changed_conditions(from: &[Value], to: &[Value]) -> Vec<(String, Option<Value>)> {
+    let find =
+        |list: &[Value], kind: &Value| list.iter().find(|condition| condition["type"] == *kind).cloned();
+    let text = |kind: &Value| kind.as_str().unwrap_or_default().to_owned();
+    let mut changed = Vec::new();
+    for condition in to {
+        if find(from, &condition["type"]).as_ref() != Some(condition) {
+            changed.push((text(&condition["type"]), Some(condition.clone())));
+        }
+    }
+    for condition in from {
+        if find(to, &condition["type"]).is_none() {
+            changed.push((text(&condition["type"]), None));
+        }
+    }
+    changed
+}
+
+/// The conditions of `latest` with this change: ours win where we own the type or nobody else changed it since `read`.
+fn merge_conditions(
+    read: &[Value],
+    latest: &[Value],
+    changed: &[(String, Option<Value>)],
+    owned: &[&str],
+) -> Vec<Value> {
+    let find = |list: &[Value], kind: &str| list.iter().find(|condition| condition["type"] == kind).cloned();
+    let mut merged = latest.to_vec();
+    for (kind, wanted) in changed {
+        if !owned.contains(&kind.as_str()) && find(read, kind) != find(latest, kind) {
+            continue;
+        }
+        merged.retain(|condition| condition["type"] != kind.as_str());
+        merged.extend(wanted.clone());
+    }
+    merged
+        .sort_by_cached_key(|condition| conditions::position(condition["type"].as_str().unwrap_or_default()));
+    merged
+}
+
+impl<K: Kind> Objects<K> {
+    /// Makes `wanted` out of `read` with at most one patch of the object and one of its status; sends nothing when nothing differs.
+    /// Conditions are merged by type: those in `owned` win over what others wrote meanwhile. Returns the object as stored.
+    pub async fn patch(&self, read: &Arc<K>, wanted: &K, owned: &[&str]) -> Result<Arc<K>> {
+        let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
+        let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
+        let (from, to) = (value(read)?, value(wanted)?);
+        let key = NamespacedName::of(wanted);
+        let difference = difference(&from, &to);
+        let mut latest = read.clone();
+        if let Some(patch) = difference.main {
+            latest = self.merge(&key, None, patch).await?;
+        }
+        if object::is_deleting(latest.as_ref()) && latest.meta().finalizers.as_ref().is_none_or(Vec::is_empty)
+        {
+            // The patch took the last finalizer: there is no object any more whose status could be written.
+            return Ok(latest);
+        }
+        if difference.status.is_none() && difference.conditions.is_empty() {
+            return Ok(latest);
+        }
+        self.patch_status(&from, latest, difference.status, &difference.conditions, owned).await
+    }
+
+    async fn patch_status(
+        &self,
+        from: &Value,
+        mut latest: Arc<K>,
+        status: Option<Value>,
+        changed: &[(String, Option<Value>)],
+        owned: &[&str],
+    ) -> Result<Arc<K>> {
+        let key = NamespacedName::of(latest.as_ref());
+        let (_, _, read) = split(from);
+        for attempt in 0.. {
+            let mut patch = json!({"status": status.clone().unwrap_or_else(|| json!({}))});
+            if !changed.is_empty() {
+                let value = serde_json::to_value(latest.as_ref());
+                let value =
+                    value.map_err(|error| Error::json(format!("patch {} {key}", self.kind()), error))?;
+                let merged = merge_conditions(&read, &split(&value).2, changed, owned);
+                patch["status"]["conditions"] = Value::Array(merged);
+                // The list is replaced as a whole: it must be the list that was merged.
+                patch["metadata"] = json!({"resourceVersion": latest.meta().resource_version});
+            }
+            match self.merge(&key, Some("status"), patch).await {
+                Err(error) if error.is_conflict() && attempt < CONFLICT_RETRIES => {
+                    latest = match self.get_live(&key).await? {
+                        Some(current) if object::uid(current.as_ref()) == object::uid(latest.as_ref()) => {
+                            current
+                        }
+                        _ => return Err(error),
+                    };
+                }
+                result => return result,
+            }
+        }
+        Ok(latest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_difference() {
+        let from = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1", "y": "2"}}, "spec": {"a": 1}});
+        let to = json!({"metadata": {"name": "a", "resourceVersion": "1", "labels": {"x": "1"}}, "spec": {"a": 1, "b": 1}});
+        let expected = json!({"metadata": {"labels": {"y": null}}, "spec": {"b": 1}});
+        assert_eq!(difference(&from, &to).main, Some(expected));
+        assert_eq!(difference(&from, &from), Difference::default());
+    }
+
+    #[test]
+    fn lists_are_replaced_only_as_read() {
+        let from = json!({"metadata": {"resourceVersion": "7"}});
+        let to = json!({"metadata": {"resourceVersion": "7", "finalizers": ["f"]}});
+        let expected = json!({"metadata": {"finalizers": ["f"], "resourceVersion": "7"}});
+        assert_eq!(difference(&from, &to).main, Some(expected));
+    }
+
+    #[test]
+    fn conditions_merge_by_type() {
+        let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
+        let read = [condition("Ready", "False"), condition("Gate", "False"), condition("Old", "True")];
+        let wanted = [condition("Ready", "True"), condition("Gate", "True")];
+        let latest = [
+            condition("Ready", "Unknown"),
+            condition("Gate", "Unknown"),
+            condition("New", "True"),
+            condition("Old", "True"),
+        ];
+        let changed = changed_conditions(&read, &wanted);
+        let merged = merge_conditions(&read, &latest, &changed, &["Ready"]);
+        let expected = [condition("Ready", "True"), condition("Gate", "Unknown"), condition("New", "True")];
+        assert_eq!(merged, expected, "owned wins, others keep the latest, removed goes");
+    }
+}

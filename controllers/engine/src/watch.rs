@@ -1,0 +1,148 @@
+//! Keeps a cache current: list, watch, resume, and list again when the server no longer has the history.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, pin_mut};
+use kube::Client;
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::core::{ObjectList, Request};
+use machinery::clock::Clock;
+
+use crate::cache::Cache;
+use crate::error::{Error, Result};
+use crate::object::Kind;
+
+/// The server ends each watch after this long; it is then resumed.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
+/// A watch that is silent for longer than the server keeps it open is a dead connection.
+const SILENCE: Duration = Duration::from_secs(300);
+const BACK_OFF_BASE: Duration = Duration::from_millis(50);
+const BACK_OFF_MAX: Duration = Duration::from_secs(10);
+
+pub(crate) struct Watcher<K: Kind> {
+    pub client: Client,
+    pub dynamic: K::DynamicType,
+    pub cache: Arc<Cache<K>>,
+    pub clock: Clock,
+    /// The cluster may go away at any time: that its API server does not answer is no news.
+    pub is_remote: bool,
+}
+
+/// How a watch ended.
+enum End {
+    /// Resume at the last version seen.
+    Resume,
+    /// The server no longer has the history.
+    Expired,
+}
+
+impl<K: Kind> Watcher<K> {
+    fn request(&self) -> Request {
+        Request::new(K::url_path(&self.dynamic, None))
+    }
+
+    /// Runs until it is dropped.
+    pub async fn run(self) {
+        let mut back_off = BACK_OFF_BASE;
+        let mut version: Option<String> = None;
+        loop {
+            let result = match version.take() {
+                None => self.list().await.map(|listed| version = Some(listed)),
+                Some(at) => {
+                    let mut at = at;
+                    let end = self.watch(&mut at).await;
+                    if !matches!(end, Ok(End::Expired)) {
+                        version = Some(at);
+                    }
+                    end.map(|_| ())
+                }
+            };
+            match result {
+                Ok(()) => back_off = BACK_OFF_BASE,
+                Err(error) => {
+                    let kind = K::kind(&self.dynamic);
+                    if self.is_remote {
+                        tracing::debug!(%kind, %error, "watching failed, trying again");
+                    } else {
+                        tracing::warn!(%kind, %error, "watching failed, trying again");
+                    }
+                    self.clock.sleep(back_off).await;
+                    back_off = (back_off * 2).min(BACK_OFF_MAX);
+                }
+            }
+        }
+    }
+
+    async fn list(&self) -> Result<String> {
+        let what = || format!("list {}", K::plural(&self.dynamic));
+        let parameters = ListParams::default();
+        let request = if K::metadata_api() {
+            self.request().list_metadata(&parameters)
+        } else {
+            self.request().list(&parameters)
+        };
+        let request = request.map_err(|error| Error::api(what(), kube::Error::BuildRequest(error)))?;
+        let list: ObjectList<K> =
+            self.client.request(request).await.map_err(|error| Error::api(what(), error))?;
+        let version = list.metadata.resource_version.unwrap_or_default();
+        self.cache.observe_list(list.items, version.parse().unwrap_or(u64::MAX));
+        Ok(version)
+    }
+
+    async fn watch(&self, version: &mut String) -> Result<End> {
+        let what = || format!("watch {}", K::plural(&self.dynamic));
+        let seconds = u32::try_from(WATCH_TIMEOUT.as_secs()).ok();
+        let parameters = WatchParams { timeout: seconds, bookmarks: true, ..WatchParams::default() };
+        let request = if K::metadata_api() {
+            self.request().watch_metadata(&parameters, version)
+        } else {
+            self.request().watch(&parameters, version)
+        };
+        let request = request.map_err(|error| Error::api(what(), kube::Error::BuildRequest(error)))?;
+        let events = self.client.request_events::<K>(request).await;
+        let events = events.map_err(|error| Error::api(what(), error))?;
+        pin_mut!(events);
+        loop {
+            let Ok(event) = tokio::time::timeout(SILENCE, events.next()).await else {
+                return Err(Error::failed(format!("{}: silent for {} s", what(), SILENCE.as_secs())));
+            };
+            match event {
+                None => return Ok(End::Resume),
+                Some(Ok(event)) => {
+                    if let Some(end) = self.event(event, version)? {
+                        return Ok(end);
+                    }
+                }
+                Some(Err(error)) => return Err(Error::api(what(), error)),
+            }
+        }
+    }
+
+    fn event(&self, event: WatchEvent<K>, version: &mut String) -> Result<Option<End>> {
+        let mut seen = |object: &K| {
+            if let Some(at) = &object.meta().resource_version {
+                version.clone_from(at);
+            }
+        };
+        match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                seen(&object);
+                self.cache.observe(object);
+            }
+            WatchEvent::Deleted(object) => {
+                seen(&object);
+                self.cache.observe_deleted(&object);
+            }
+            WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
+            WatchEvent::Error(status) if status.code == 410 => return Ok(Some(End::Expired)),
+            WatchEvent::Error(status) => {
+                return Err(Error::api(
+                    format!("watch {}", K::plural(&self.dynamic)),
+                    kube::Error::Api(status),
+                ));
+            }
+        }
+        Ok(None)
+    }
+}

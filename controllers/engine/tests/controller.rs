@@ -1,0 +1,69 @@
+//! The loop itself, over a client whose server answers from a list.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use engine::network::SimulatedNetwork;
+use engine::{Action, Controller, Error, Manager, Options, Reconciler, Request, Result};
+use http::Response;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::client::Body;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use serde_json::json;
+
+/// Lists one ConfigMap; its watches stay open and silent.
+fn manager() -> Manager {
+    let service = tower::service_fn(|request: http::Request<Body>| async move {
+        if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
+            std::future::pending::<()>().await;
+        }
+        let object =
+            json!({"metadata": {"name": "one", "namespace": "default", "uid": "1", "resourceVersion": "5"}});
+        let list = json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "9"}, "items": [object]});
+        Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
+    });
+    Manager::new(Options {
+        client: Client::new(service, "default"),
+        clock: Clock::simulated(machinery::clock::parse_rfc3339("2026-01-01T00:00:00Z").unwrap()),
+        random: Random::seeded(1),
+        network: Arc::new(SimulatedNetwork::new()),
+    })
+}
+
+struct Stumbles(Arc<AtomicUsize>);
+
+impl Reconciler for Stumbles {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        assert_eq!(request.to_string(), "default/one");
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => panic!("stumbled"),
+            1 => Err(Error::failed("fell")),
+            2 => Ok(Action::requeue_after(Duration::from_secs(60))),
+            _ => Ok(Action::done()),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn panics_and_errors_are_retried_and_requeues_kept() {
+    let manager = manager();
+    let objects = manager.objects::<ConfigMap>();
+    let calls = Arc::new(AtomicUsize::new(0));
+    Controller::new(&manager, "stumbles").reconciles(&objects).start(Stumbles(calls.clone()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 3, "the panic and the error were retried");
+    assert!(manager.is_idle(Duration::from_secs(30)), "nothing to do but the requeue");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
+    let count = |result| manager.metrics().count("stumbles", result);
+    assert_eq!((count("panic"), count("error"), count("requeue_after"), count("success")), (1, 1, 1, 1));
+    assert!(
+        manager.metrics().encode().contains("controller_runtime_reconcile_total{controller=\"stumbles\"")
+    );
+    manager.stop().await;
+}

@@ -1,0 +1,100 @@
+//! YAML as cloud-init is given it: scalars that read back as the text they were, blocks for file contents.
+
+/// `text` as a plain scalar where that is safe, else double-quoted.
+pub fn scalar(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { quoted(text) }
+}
+
+/// `text` double-quoted: JSON's escapes are YAML's too.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// `text` in single quotes, as modes are written; quoted otherwise when it holds what single quotes can't.
+pub fn single_quoted(text: &str) -> String {
+    if text.chars().any(char::is_control) { quoted(text) } else { format!("'{}'", text.replace('\'', "''")) }
+}
+
+/// Whether every YAML reader takes `text` as a string and as this string.
+fn is_plain(text: &str) -> bool {
+    let first_is_letter_or_slash = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let safe = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '=' | '@' | '+' | ',' | ' ')
+    };
+    let lower = text.to_ascii_lowercase();
+    first_is_letter_or_slash
+        && text.chars().all(safe)
+        && !text.contains(": ")
+        && !text.ends_with([' ', ':'])
+        && !matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n")
+}
+
+/// `text` as the value after a key: a literal block whose lines are indented by `indent`, below a parent indented by `indent - 2`.
+///
+/// A block ends in exactly one line break, as upstream writes files. What a block can't hold becomes a quoted scalar.
+pub fn block(text: &str, indent: usize) -> String {
+    let printable = |c: char| {
+        c == '\n'
+            || c == '\t'
+            || (!c.is_control() && !matches!(c, '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}'))
+    };
+    if text.trim().is_empty() || !text.chars().all(printable) {
+        return quoted(text);
+    }
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    // Leading blanks would be taken for indentation, trailing line breaks would be dropped.
+    let indicator = if text.starts_with([' ', '\t', '\n']) { "2" } else { "" };
+    let keep = if body.ends_with('\n') { "+" } else { "" };
+    let padding = " ".repeat(indent);
+    let lines: Vec<String> = body
+        .split('\n')
+        .map(|line| if line.is_empty() { String::new() } else { format!("{padding}{line}") })
+        .collect();
+    format!("|{indicator}{keep}\n{}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> String {
+        let yaml = format!("-   content: {}\n    next: 1\n", block(text, 6));
+        let value: serde_json::Value =
+            serde_saphyr::from_str(&yaml).unwrap_or_else(|e| panic!("{yaml}: {e}"));
+        value[0]["content"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn blocks_read_back() {
+        for text in [
+            "a\n",
+            "a\nb\n",
+            "  a\nb\n",
+            "\na\n",
+            "a\n\n\n",
+            "\ta\n",
+            "a: b\n- c\n# d\n",
+            "a\rb\n",
+            "\u{7}",
+            "",
+            "  ",
+            "\n",
+        ] {
+            assert_eq!(read(text), text, "{text:?}");
+        }
+        assert_eq!(read("a"), "a\n", "one line break at the end");
+    }
+
+    #[test]
+    fn scalars_read_back() {
+        for text in [
+            "a", "/etc/x", "true", "No", "1", "0640", "a: b", "a #b", "'", "\"", "*x", "{{ ds }}", "", "a ",
+            "é",
+        ] {
+            for written in [scalar(text), quoted(text), single_quoted(text)] {
+                let value: serde_json::Value = serde_saphyr::from_str(&format!("k: {written}\n")).unwrap();
+                assert_eq!(value["k"].as_str(), Some(text), "{written}");
+            }
+        }
+    }
+}

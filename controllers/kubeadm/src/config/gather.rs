@@ -1,0 +1,129 @@
+//! Reads what a KubeadmConfig depends on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::{NamespacedName, owners};
+use k8s_openapi::api::core::v1::ConfigMap;
+use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
+use schemas::cluster::{Cluster, Machine};
+use serde::{Deserialize, Serialize};
+
+use super::ConfigController;
+use super::plan::{CertificateState, Lock, Observed};
+use crate::certificates::{self, Certificates, Purpose};
+use crate::error::Result;
+
+/// What the init lock says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct LockInformation {
+    /// The Machine that holds it.
+    #[serde(rename = "machineName")]
+    pub machine: String,
+}
+
+/// The key of [`LockInformation`].
+pub(super) const LOCK_KEY: &str = "lock-information";
+
+/// The name of a cluster's init lock.
+pub(super) fn lock_name(cluster: &Cluster) -> NamespacedName {
+    let name = NamespacedName::of(cluster);
+    NamespacedName::new(name.namespace, format!("{}-lock", name.name))
+}
+
+impl ConfigController {
+    pub(super) fn gather(&self, config: &Arc<KubeadmConfig>) -> Result<Observed> {
+        let namespace = config.metadata.namespace.clone().unwrap_or_default();
+        let owner = owners::find(config.as_ref(), Machine::GROUP, Machine::KIND);
+        let machine = owner.and_then(|owner| {
+            self.machines.get(&NamespacedName::new(namespace.as_str(), owner.name.as_str()))
+        });
+        let cluster = machine.as_ref().and_then(|machine| {
+            self.clusters.get(&NamespacedName::new(namespace.as_str(), machine.spec.cluster_name.as_str()))
+        });
+        let mut observed = Observed {
+            config: config.clone(),
+            data_secret: self.secrets.get(&NamespacedName::of(config.as_ref())),
+            lock: Lock::Free,
+            certificates: CertificateState::Incomplete,
+            connected: false,
+            token_expires: self.tokens.lock().get(engine::object::uid(config.as_ref())).copied(),
+            machine,
+            cluster,
+        };
+        if let (Some(machine), Some(cluster)) = (&observed.machine, &observed.cluster) {
+            let name = NamespacedName::of(cluster.as_ref());
+            observed.lock = self.lock(machine, self.config_maps.get(&lock_name(cluster)).as_deref());
+            observed.connected = self.manager.clusters().get(&name).is_ok();
+            let (_, missing) = self.certificates(&name, machine, &config.spec)?;
+            if missing.is_empty() {
+                observed.certificates = CertificateState::Complete;
+            }
+        }
+        Ok(observed)
+    }
+
+    fn lock(&self, machine: &Machine, lock: Option<&ConfigMap>) -> Lock {
+        let Some(lock) = lock else { return Lock::Free };
+        let text = lock.data.as_ref().and_then(|data| data.get(LOCK_KEY));
+        let holder = text.and_then(|text| serde_json::from_str::<LockInformation>(text).ok());
+        let Some(holder) = holder else {
+            // Nobody can hold a lock that names nobody.
+            return Lock::Abandoned;
+        };
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        if machine.metadata.name.as_deref() == Some(holder.machine.as_str()) {
+            Lock::Ours
+        } else if self.machines.get(&NamespacedName::new(namespace, holder.machine)).is_some() {
+            Lock::Taken
+        } else {
+            Lock::Abandoned
+        }
+    }
+
+    /// The authorities and keys that are there, and those that are not. A worker needs only the cluster's certificate.
+    pub(super) fn certificates(
+        &self,
+        cluster: &NamespacedName,
+        machine: &Machine,
+        spec: &KubeadmConfigSpec,
+    ) -> Result<(Certificates, Vec<Purpose>)> {
+        let config = spec.cluster_configuration.clone().unwrap_or_default();
+        let is_worker = engine::object::label(machine, engine::names::CONTROL_PLANE).is_none();
+        let purposes =
+            if is_worker { vec![Purpose::ClusterAuthority] } else { certificates::purposes(&config) };
+        let (mut found, mut missing) = (Certificates::new(), Vec::new());
+        for purpose in purposes {
+            let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
+            match self.secrets.get(&name) {
+                None => missing.push(purpose),
+                Some(secret) => {
+                    let given = is_worker || certificates::is_given(purpose, &config);
+                    let needs_key = !given || purpose == Purpose::EtcdClient;
+                    found.insert(purpose, certificates::identity(&secret, needs_key)?);
+                }
+            }
+        }
+        Ok((found, missing))
+    }
+
+    /// The values of Secrets that files and users name, where they exist.
+    pub(super) fn named_secrets(
+        &self,
+        namespace: &str,
+        spec: &KubeadmConfigSpec,
+    ) -> BTreeMap<(String, String), Vec<u8>> {
+        let files = spec.files.iter().filter_map(|file| file.content_from.as_ref());
+        let users = spec.users.iter().filter_map(|user| user.passwd_from.as_ref());
+        let named = files
+            .map(|source| (source.secret.name.clone(), source.secret.key.clone()))
+            .chain(users.map(|source| (source.secret.name.clone(), source.secret.key.clone())));
+        named
+            .filter_map(|(name, key)| {
+                let secret = self.secrets.get(&NamespacedName::new(namespace, name.as_str()))?;
+                let value = secret.data.as_ref()?.get(&key)?.0.clone();
+                Some(((name, key), value))
+            })
+            .collect()
+    }
+}

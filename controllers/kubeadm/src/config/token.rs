@@ -1,0 +1,86 @@
+//! Bootstrap tokens in the workload cluster.
+
+use chrono::{DateTime, Duration, Utc};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use machinery::clock::{parse_rfc3339, rfc3339};
+use machinery::random::Random;
+
+/// How long a token can be used.
+pub const LIFETIME: Duration = Duration::minutes(15);
+/// How often a token that may still be needed is looked at.
+pub const CHECK: std::time::Duration = std::time::Duration::from_secs(15 * 60 / 3);
+
+const ALPHABET: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+const TYPE: &str = "bootstrap.kubernetes.io/token";
+/// The namespace of tokens.
+pub const NAMESPACE: &str = "kube-system";
+
+/// A new token, `<6 characters>.<16 characters>`. Secret.
+pub fn generate(random: &Random) -> String {
+    format!("{}.{}", random.characters(ALPHABET, 6), random.characters(ALPHABET, 16))
+}
+
+/// Name of the Secret of a token; `None` for a text that is no token.
+pub fn secret_name(token: &str) -> Option<String> {
+    let (id, secret) = token.split_once('.')?;
+    let valid =
+        |text: &str, length: usize| text.len() == length && text.bytes().all(|byte| ALPHABET.contains(&byte));
+    (valid(id, 6) && valid(secret, 16)).then(|| format!("bootstrap-token-{id}"))
+}
+
+/// The Secret of a token that expires `LIFETIME` after `now`; `None` for a text that is no token.
+pub fn secret(token: &str, now: DateTime<Utc>) -> Option<Secret> {
+    let name = secret_name(token)?;
+    let (id, secret) = token.split_once('.')?;
+    let expiration = rfc3339(now + LIFETIME);
+    let entries = [
+        ("token-id", id),
+        ("token-secret", secret),
+        ("expiration", expiration.as_str()),
+        ("usage-bootstrap-signing", "true"),
+        ("usage-bootstrap-authentication", "true"),
+        ("auth-extra-groups", "system:bootstrappers:kubeadm:default-node-token"),
+        ("description", "lets a Machine of Cluster API join"),
+    ];
+    let data = entries.map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
+    Some(Secret {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: Some(NAMESPACE.to_owned()),
+            ..ObjectMeta::default()
+        },
+        data: Some(data.into()),
+        type_: Some(TYPE.to_owned()),
+        ..Secret::default()
+    })
+}
+
+/// Whether a token has to be prolonged: five sixths of its life are left at most.
+pub fn is_refresh_due(secret: &Secret, now: DateTime<Utc>) -> bool {
+    let expiration = crate::certificates::text(secret, "expiration").and_then(|text| parse_rfc3339(&text));
+    expiration.is_none_or(|at| at - now <= LIFETIME * 5 / 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_kubernetes_tokens() {
+        let token = generate(&Random::seeded(1));
+        assert_eq!(secret_name(&token), Some(format!("bootstrap-token-{}", &token[..6])));
+        for bad in ["", "abcdef", "ABCDEF.0123456789abcdef", "abcde.0123456789abcdef", "abcdef.0123"] {
+            assert_eq!(secret_name(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn refresh_after_a_sixth_of_the_life() {
+        let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let secret = secret("abcdef.0123456789abcdef", now).unwrap();
+        assert!(!is_refresh_due(&secret, now + Duration::seconds(149)));
+        assert!(is_refresh_due(&secret, now + Duration::seconds(150)));
+    }
+}

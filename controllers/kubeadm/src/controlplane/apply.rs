@@ -1,0 +1,276 @@
+//! Carries a plan out.
+
+use std::sync::Arc;
+
+use engine::{Action, NamespacedName, Workload, finalizer, object, owners, paused};
+use schemas::cluster::{Cluster, Machine};
+use schemas::controlplane::KubeadmControlPlane;
+use serde_json::json;
+
+use super::observed::Observed;
+use super::plan::{self, Plan, Step};
+use super::{ControlPlaneController, gather, workload};
+use crate::certificates::{self, Purpose, Recipe};
+use crate::error::{Error, Result};
+use crate::names::{self, condition};
+
+/// The conditions of a control plane that nobody else writes.
+const OWNED: &[&str] = &[
+    condition::AVAILABLE,
+    condition::CERTIFICATES_AVAILABLE,
+    condition::INITIALIZED,
+    condition::ETCD_CLUSTER_HEALTHY,
+    condition::COMPONENTS_HEALTHY,
+    condition::ROLLING_OUT,
+    condition::REMEDIATING,
+    condition::SCALING_DOWN,
+    condition::SCALING_UP,
+    condition::MACHINES_READY,
+    condition::MACHINES_UP_TO_DATE,
+    condition::PAUSED,
+    condition::DELETING,
+];
+
+/// The conditions of a Machine that its control plane writes.
+const OWNED_ON_MACHINES: &[&str] = &[
+    condition::UP_TO_DATE,
+    condition::NODE_LABELS_AND_TAINTS_SET,
+    condition::API_SERVER_POD,
+    condition::CONTROLLER_MANAGER_POD,
+    condition::SCHEDULER_POD,
+    condition::ETCD_POD,
+    condition::ETCD_MEMBER,
+];
+
+impl ControlPlaneController {
+    pub(super) async fn reconcile_control_plane(&self, found: Arc<KubeadmControlPlane>) -> Result<Action> {
+        let Some(cluster) = self.cluster_of(&found) else {
+            // The Cluster's controller makes itself the owner.
+            return Ok(Action::done());
+        };
+        let found = finalizer::ensure(&self.control_planes, &found, names::FINALIZER).await?;
+        let now = self.manager.clock().now();
+        let mut wanted = found.as_ref().clone();
+        if paused::set(&mut wanted, Some(&cluster), now) {
+            self.control_planes.patch(&found, &wanted, OWNED).await?;
+            return Ok(Action::done());
+        }
+        let observed = self.gather(&found, &cluster).await?;
+        let mut plan = plan::plan(&observed, now);
+        paused::set(&mut plan.control_plane, Some(&cluster), now);
+        self.write(&observed, &plan, &found).await?;
+        self.tell(&found, plan.event.as_deref());
+        for step in &plan.steps {
+            self.carry_out(step, &observed, &plan).await?;
+        }
+        if !observed.orphans.is_empty() {
+            let names = observed.orphans.join(", ");
+            let text = format!("control plane Machines without a controller can't be adopted yet: {names}");
+            return Err(Error::Bootstrap(text));
+        }
+        Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
+    }
+
+    /// Writes the conditions of Machines and the status.
+    async fn write(&self, observed: &Observed, plan: &Plan, found: &Arc<KubeadmControlPlane>) -> Result<()> {
+        for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
+            match self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await {
+                Err(error) if error.is_not_found() => {}
+                result => drop(result?),
+            }
+        }
+        self.control_planes.patch(found, &plan.control_plane, OWNED).await?;
+        Ok(())
+    }
+
+    /// Records why scaling waits, once for each reason.
+    fn tell(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
+        let uid = object::uid(control_plane).to_owned();
+        let mut told = self.told.lock();
+        match event {
+            None => drop(told.remove(&uid)),
+            Some(text) if told.get(&uid).map(String::as_str) == Some(text) => {}
+            Some(text) => {
+                self.recorder.warning(control_plane, &(), "ControlPlaneUnhealthy", text);
+                told.insert(uid, text.to_owned());
+            }
+        }
+    }
+
+    async fn carry_out(&self, step: &Step, observed: &Observed, plan: &Plan) -> Result<()> {
+        let control_plane = observed.control_plane.as_ref();
+        match step {
+            Step::OwnTemplate => self.own_template(control_plane, &observed.cluster).await,
+            Step::MakeCertificates(missing) => self.make_certificates(observed, missing).await,
+            Step::OwnSecrets(purposes) => self.own_secrets(observed, purposes).await,
+            Step::MakeKubeconfig => self.make_kubeconfig(observed).await,
+            Step::OwnKubeconfig => {
+                let name =
+                    engine::clusters::kubeconfig_secret(&NamespacedName::of(observed.cluster.as_ref()));
+                self.own_secret(&name, control_plane).await
+            }
+            Step::SyncMachines => self.sync_machines(observed, plan).await,
+            Step::PrepareUpgrade => {
+                workload::prepare_upgrade(self.connected(observed)?.as_ref(), control_plane).await
+            }
+            Step::DeleteLeftovers(names) => self.delete_leftovers(observed, names).await,
+            Step::CreateMachine(entry, domain) => {
+                self.create_machine(observed, *entry, domain.as_deref()).await
+            }
+            Step::DeleteMachine(name) => self.delete_machine(observed, name).await,
+            Step::MoveLeader { from, to } => self.move_leader(observed, from, *to).await,
+            Step::RemoveMember(id) => self.remove_member(observed, *id).await,
+            Step::RemoveHook(name) => self.remove_hook(observed, name).await,
+            Step::UpdateAddons => self.update_addons(observed).await,
+            Step::ReadCertificateExpiry(machines) => {
+                self.read_certificate_expiry(observed, machines).await;
+                Ok(())
+            }
+            Step::RemoveFinalizer => self.remove_finalizer(control_plane).await,
+        }
+    }
+
+    pub(super) fn connected(&self, observed: &Observed) -> Result<Arc<Workload>> {
+        Ok(self.manager.clusters().get(&NamespacedName::of(observed.cluster.as_ref()))?)
+    }
+
+    async fn own_template(&self, control_plane: &KubeadmControlPlane, cluster: &Cluster) -> Result<()> {
+        let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
+        let templates = self.dynamic(&reference.api_group, &reference.kind).await?;
+        let Some(template) = self.template(control_plane).await? else { return Ok(()) };
+        let mut wanted = template.as_ref().clone();
+        owners::ensure(&mut wanted, owners::reference(cluster, &()));
+        templates.patch(&template, &wanted, &[]).await?;
+        Ok(())
+    }
+
+    async fn make_certificates(&self, observed: &Observed, missing: &[Purpose]) -> Result<()> {
+        let cluster = NamespacedName::of(observed.cluster.as_ref());
+        let recipe = Recipe::of(&observed.cluster_configuration())?;
+        for purpose in missing {
+            let identity = crate::blocking::make(recipe, *purpose, &self.manager).await?;
+            let owner = owners::controller_reference(observed.control_plane.as_ref(), &());
+            let secret = certificates::secret(&cluster.namespace, &cluster.name, *purpose, &identity, owner);
+            self.secrets.create_if_absent(&secret).await?;
+        }
+        Ok(())
+    }
+
+    async fn own_secrets(&self, observed: &Observed, purposes: &[Purpose]) -> Result<()> {
+        let cluster = NamespacedName::of(observed.cluster.as_ref());
+        for purpose in purposes {
+            let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
+            self.own_secret(&name, &observed.control_plane).await?;
+        }
+        Ok(())
+    }
+
+    async fn own_secret(&self, name: &NamespacedName, control_plane: &KubeadmControlPlane) -> Result<()> {
+        let Some(secret) = self.secrets.get(name) else { return Ok(()) };
+        let mut wanted = secret.as_ref().clone();
+        if let Some(other) = owners::controller(secret.as_ref()).cloned() {
+            owners::remove(&mut wanted, &other);
+        }
+        owners::ensure(&mut wanted, owners::controller_reference(control_plane, &()));
+        self.secrets.patch(&secret, &wanted, &[]).await?;
+        Ok(())
+    }
+
+    fn machine<'a>(&self, observed: &'a Observed, name: &str) -> Option<&'a Arc<Machine>> {
+        observed.machines.iter().find(|member| member.name() == name).map(|member| &member.machine)
+    }
+
+    async fn delete_machine(&self, observed: &Observed, name: &str) -> Result<()> {
+        if let Some(machine) = self.machine(observed, name) {
+            self.machines.delete(machine.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_hook(&self, observed: &Observed, name: &str) -> Result<()> {
+        let Some(machine) = self.machine(observed, name) else { return Ok(()) };
+        let patch = json!({"metadata": {"annotations": {names::CLEANUP_HOOK: null}}});
+        match self.machines.merge(&NamespacedName::of(machine.as_ref()), None, patch).await {
+            Err(error) if error.is_not_found() => Ok(()),
+            result => Ok(result.map(|_| ())?),
+        }
+    }
+
+    async fn move_leader(&self, observed: &Observed, from: &str, to: u64) -> Result<()> {
+        let connected = self.connected(observed)?;
+        let authority = self.authority(connected.cluster(), Purpose::EtcdAuthority)?;
+        self.etcd.move_leader(&self.manager, &connected, &authority, &format!("etcd-{from}"), to).await
+    }
+
+    async fn remove_member(&self, observed: &Observed, id: u64) -> Result<()> {
+        let connected = self.connected(observed)?;
+        let authority = self.authority(connected.cluster(), Purpose::EtcdAuthority)?;
+        let own = observed.etcd().and_then(|etcd| etcd.members.iter().find(|member| member.id == id));
+        let own = own.map(|member| format!("etcd-{}", member.name)).unwrap_or_default();
+        let view = observed.workload.clone().unwrap_or_default();
+        let mut pods = gather::etcd_pods(observed, &view);
+        pods.retain(|pod| *pod != own);
+        self.etcd.remove(&self.manager, &connected, &authority, &pods, id).await
+    }
+
+    /// Looks at the add-ons once a version and configuration of the control plane.
+    async fn update_addons(&self, observed: &Observed) -> Result<()> {
+        let control_plane = observed.control_plane.as_ref();
+        let key = object::uid(control_plane).to_owned();
+        let generation = control_plane.metadata.generation.unwrap_or_default();
+        if self.addons.lock().get(&key) == Some(&generation) {
+            return Ok(());
+        }
+        workload::update_addons(self.connected(observed)?.as_ref(), control_plane).await?;
+        self.addons.lock().insert(key, generation);
+        Ok(())
+    }
+
+    async fn remove_finalizer(&self, control_plane: &KubeadmControlPlane) -> Result<()> {
+        let name = NamespacedName::of(control_plane);
+        let Some(latest) = self.control_planes.get(&name) else { return Ok(()) };
+        let mut wanted = latest.as_ref().clone();
+        if finalizer::remove(&mut wanted, names::FINALIZER) {
+            self.control_planes.patch(&latest, &wanted, OWNED).await?;
+        }
+        let uid = object::uid(control_plane);
+        self.told.lock().remove(uid);
+        self.addons.lock().remove(uid);
+        if let Some(cluster) = self.cluster_of(control_plane) {
+            self.etcd.forget(&NamespacedName::of(cluster.as_ref()));
+        }
+        Ok(())
+    }
+
+    async fn make_kubeconfig(&self, observed: &Observed) -> Result<()> {
+        let cluster = NamespacedName::of(observed.cluster.as_ref());
+        let authority = self.authority(&cluster, Purpose::ClusterAuthority)?;
+        let endpoint = crate::config::render::endpoint(&observed.cluster)?;
+        let name = engine::clusters::kubeconfig_secret(&cluster);
+        let existing = self.secrets.get(&name);
+        let present = existing.as_ref().and_then(|secret| certificates::text(secret, "value"));
+        let server = present.and_then(|text| pki::kubeconfig::Kubeconfig::parse(&text).ok());
+        let server = server.map_or_else(|| format!("https://{endpoint}"), |config| config.server);
+        let recipe = Recipe::of(&observed.cluster_configuration())?;
+        let issued =
+            super::kubeconfig::make(&cluster.name, &server, &authority, recipe.algorithm, &self.manager)
+                .await?;
+        let data = json!({"value": k8s_openapi::ByteString(issued.clone().into_bytes())});
+        match existing {
+            Some(_) => drop(self.secrets.merge(&name, None, json!({"data": data})).await?),
+            None => {
+                let owner = owners::controller_reference(observed.control_plane.as_ref(), &());
+                let data = [("value".to_owned(), k8s_openapi::ByteString(issued.into_bytes()))];
+                let secret = certificates::owned_secret(
+                    &name.namespace,
+                    &name.name,
+                    &cluster.name,
+                    data.into(),
+                    owner,
+                );
+                self.secrets.create_if_absent(&secret).await?;
+            }
+        }
+        Ok(())
+    }
+}

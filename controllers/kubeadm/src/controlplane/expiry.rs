@@ -1,0 +1,92 @@
+//! When the certificates of control plane nodes expire: asked of their API servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::{NamespacedName, Workload, object};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use machinery::clock::rfc3339;
+use rustls::pki_types::ServerName;
+use serde_json::json;
+use tokio_rustls::TlsConnector;
+
+use super::ControlPlaneController;
+use super::observed::{ControlPlaneMachine, Observed};
+use crate::certificates::Purpose;
+use crate::error::{Error, Result};
+use crate::names;
+
+const TIMEOUT: Duration = Duration::from_secs(15);
+const PORT: u16 = 6443;
+/// A node that did not answer is asked again after this long.
+const RETRY: chrono::Duration = chrono::Duration::minutes(5);
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Workload(format!("read the certificate of an API server: {error}"))
+}
+
+impl ControlPlaneController {
+    /// Notes the expiry of these Machines' certificates on their KubeadmConfigs. What can't be read is tried again later: nothing else
+    /// depends on it.
+    pub(super) async fn read_certificate_expiry(&self, observed: &Observed, machines: &[String]) {
+        let now = self.manager.clock().now();
+        for member in
+            observed.machines.iter().filter(|member| machines.iter().any(|name| name == member.name()))
+        {
+            let uid = object::uid(member.machine.as_ref()).to_owned();
+            if self.expiry_asked.lock().get(&uid).is_some_and(|asked| now - *asked < RETRY) {
+                continue;
+            }
+            self.expiry_asked.lock().insert(uid, now);
+            let asked = tokio::time::timeout(TIMEOUT, self.note_expiry(observed, member)).await;
+            if let Err(error) = asked.unwrap_or_else(|_| Err(failed(format!("no answer within {TIMEOUT:?}"))))
+            {
+                tracing::debug!(machine = member.name(), %error, "the certificates' expiry is not known");
+            }
+        }
+    }
+
+    async fn note_expiry(&self, observed: &Observed, member: &ControlPlaneMachine) -> Result<()> {
+        let (Some(node), Some(config)) = (member.node(), &member.config) else { return Ok(()) };
+        let connected = self.connected(observed)?;
+        let authority = self.authority(connected.cluster(), Purpose::ClusterAuthority)?;
+        let alpn = pki::tls::ALPN_HTTP;
+        let tls =
+            pki::tls::client_config_for_any_name(&authority.certificate, None, alpn, self.manager.clock());
+        let tls = Arc::new(tls.map_err(Error::certificate("the cluster's certificate authority"))?);
+        let port = bind_port(member).and_then(|port| u16::try_from(port).ok()).unwrap_or(PORT);
+        let expires = read(&connected, &format!("kube-apiserver-{node}"), port, tls).await?;
+        let patch = json!({"metadata": {"annotations": {names::CERTIFICATES_EXPIRY: rfc3339(expires)}}});
+        self.configs.merge(&NamespacedName::of(config.as_ref()), None, patch).await?;
+        Ok(())
+    }
+}
+
+/// The port of a node's API server, where its KubeadmConfig names one.
+fn bind_port(member: &ControlPlaneMachine) -> Option<i32> {
+    let spec = &member.config.as_ref()?.spec;
+    let join = spec.join_configuration.as_ref().and_then(|join| join.control_plane.as_ref());
+    let join = join.and_then(|control_plane| control_plane.local_api_endpoint.as_ref());
+    let init = spec.init_configuration.as_ref().and_then(|init| init.local_api_endpoint.as_ref());
+    join.or(init)?.bind_port.filter(|port| *port > 0)
+}
+
+async fn read(
+    workload: &Workload,
+    pod: &str,
+    port: u16,
+    tls: Arc<rustls::ClientConfig>,
+) -> Result<DateTime<Utc>> {
+    let pods = Api::<Pod>::namespaced(workload.client().clone(), "kube-system");
+    let mut forward = pods.portforward(pod, &[port]).await.map_err(failed)?;
+    let stream = forward.take_stream(port).ok_or_else(|| failed("the port-forward has no stream"))?;
+    let name = ServerName::try_from(pod.to_owned()).map_err(failed)?;
+    let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?;
+    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let first = chain.first().ok_or_else(|| failed("it shows no certificate"))?;
+    let facts = pki::inspect_der(first).map_err(failed);
+    forward.abort();
+    Ok(facts?.not_after)
+}

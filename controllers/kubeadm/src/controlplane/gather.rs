@@ -1,0 +1,257 @@
+//! Reads what a KubeadmControlPlane depends on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::names as shared;
+use engine::{NamespacedName, Objects, Workload, object, owners};
+use k8s_openapi::api::core::v1::{Node, Pod, Secret};
+use kube::api::DynamicObject;
+use schemas::cluster::Cluster;
+use schemas::controlplane::KubeadmControlPlane;
+
+use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View};
+use super::{ControlPlaneController, desired, workload};
+use crate::certificates::{self, Purpose};
+use crate::error::Result;
+use crate::etcd::Etcd;
+
+impl ControlPlaneController {
+    /// The Cluster that a control plane belongs to.
+    pub(super) fn cluster_of(&self, control_plane: &KubeadmControlPlane) -> Option<Arc<Cluster>> {
+        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
+        let owner = owners::find(control_plane, Cluster::GROUP, Cluster::KIND)?;
+        self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
+    }
+
+    pub(super) async fn gather(
+        &self,
+        control_plane: &Arc<KubeadmControlPlane>,
+        cluster: &Arc<Cluster>,
+    ) -> Result<Observed> {
+        let name = NamespacedName::of(cluster.as_ref());
+        let mut observed = Observed {
+            control_plane: control_plane.clone(),
+            cluster: cluster.clone(),
+            machines: Vec::new(),
+            orphans: Vec::new(),
+            leftovers: Vec::new(),
+            workers: self.workers(&name),
+            secrets: BTreeMap::new(),
+            kubeconfig: self.kubeconfig_state(control_plane, &name),
+            template: self.template_state(control_plane, cluster).await?,
+            health: self.manager.clusters().health(&name),
+            workload: None,
+        };
+        self.gather_machines(&mut observed, &name).await?;
+        let config = observed.cluster_configuration();
+        for purpose in certificates::purposes(&config) {
+            let secret = NamespacedName::new(name.namespace.as_str(), purpose.secret_name(&name.name));
+            if let Some(secret) = self.secrets.get(&secret) {
+                let ours = secret.type_.as_deref() != Some(shared::SECRET_TYPE)
+                    || owners::is_controlled_by(secret.as_ref(), object::uid(control_plane.as_ref()));
+                observed.secrets.insert(purpose, ours);
+            }
+        }
+        if let Ok(connected) = self.manager.clusters().get(&name) {
+            observed.workload = Some(self.view(&observed, &connected).await?);
+        }
+        Ok(observed)
+    }
+
+    fn workers(&self, cluster: &NamespacedName) -> Vec<String> {
+        let machines = self.machines.by_cluster(cluster);
+        let workers = machines
+            .iter()
+            .filter(|machine| object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none())
+            .map(|machine| format!("Machine {}", NamespacedName::of(machine.as_ref()).name));
+        let pools = self.pools.by_cluster(cluster);
+        let pools =
+            pools.iter().map(|pool| format!("MachinePool {}", NamespacedName::of(pool.as_ref()).name));
+        workers.chain(pools).collect()
+    }
+
+    async fn gather_machines(&self, observed: &mut Observed, cluster: &NamespacedName) -> Result<()> {
+        let control_plane = observed.control_plane.clone();
+        let uid = object::uid(control_plane.as_ref());
+        let infrastructure = self.infrastructure(&control_plane).await.ok();
+        let mut parts: Vec<String> = self
+            .configs
+            .by_owner(uid)
+            .iter()
+            .map(|config| NamespacedName::of(config.as_ref()).name)
+            .collect();
+        let cloned = infrastructure.as_ref().map(|objects| objects.by_owner(uid)).unwrap_or_default();
+        parts.extend(cloned.iter().map(|object| NamespacedName::of(object.as_ref()).name));
+        parts.retain(|name| {
+            self.machines.get(&NamespacedName::new(cluster.namespace.as_str(), name.as_str())).is_none()
+        });
+        parts.sort();
+        parts.dedup();
+        observed.leftovers = parts;
+        for machine in self.machines.by_cluster(cluster) {
+            if object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none() {
+                continue;
+            }
+            if !owners::is_controlled_by(machine.as_ref(), uid) {
+                if owners::controller(machine.as_ref()).is_none() {
+                    observed.orphans.push(NamespacedName::of(machine.as_ref()).name);
+                }
+                continue;
+            }
+            let named = |name: &str| NamespacedName::new(cluster.namespace.as_str(), name);
+            let config = machine.spec.bootstrap.config_ref.as_ref();
+            let config = config.and_then(|config| self.configs.get(&named(&config.name)));
+            let object = infrastructure
+                .as_ref()
+                .and_then(|objects| objects.get(&named(&machine.spec.infrastructure_ref.name)));
+            let cloned_from = object.map(|object| {
+                let text =
+                    |key: &str| object::annotation(object.as_ref(), key).unwrap_or_default().to_owned();
+                (text(shared::CLONED_FROM_NAME), text(shared::CLONED_FROM_GROUP_KIND))
+            });
+            observed.machines.push(ControlPlaneMachine { machine, config, cloned_from });
+        }
+        Ok(())
+    }
+
+    /// The handle on the infrastructure of Machines.
+    pub(super) async fn infrastructure(
+        &self,
+        control_plane: &KubeadmControlPlane,
+    ) -> Result<Objects<DynamicObject>> {
+        let group = &control_plane.spec.machine_template.spec.infrastructure_ref.api_group;
+        self.dynamic(group, desired::infrastructure_kind(control_plane)).await
+    }
+
+    /// The handle on a provider's kind, synced.
+    pub(super) async fn dynamic(&self, group: &str, kind: &str) -> Result<Objects<DynamicObject>> {
+        Ok(self.external.objects(group, kind).await?.0)
+    }
+
+    /// The infrastructure template, if it exists.
+    pub(super) async fn template(
+        &self,
+        control_plane: &KubeadmControlPlane,
+    ) -> Result<Option<Arc<DynamicObject>>> {
+        let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
+        let templates = self.dynamic(&reference.api_group, &reference.kind).await?;
+        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
+        Ok(templates.get(&NamespacedName::new(namespace, reference.name.as_str())))
+    }
+
+    async fn template_state(
+        &self,
+        control_plane: &KubeadmControlPlane,
+        cluster: &Cluster,
+    ) -> Result<Template> {
+        if object::is_deleting(control_plane) {
+            return Ok(Template::Missing);
+        }
+        let found = self.template(control_plane).await;
+        if let Err(error) = &found {
+            // Without its CustomResourceDefinition there is no template either.
+            tracing::debug!(%error, "the infrastructure template can't be read");
+        }
+        Ok(match found.unwrap_or_default() {
+            None => Template::Missing,
+            Some(template) if owners::is_owned_by(template.as_ref(), object::uid(cluster)) => Template::Owned,
+            Some(_) => Template::Unowned,
+        })
+    }
+
+    fn kubeconfig_state(&self, control_plane: &KubeadmControlPlane, cluster: &NamespacedName) -> Kubeconfig {
+        let Some(secret) = self.secrets.get(&engine::clusters::kubeconfig_secret(cluster)) else {
+            return Kubeconfig::Missing;
+        };
+        if !owners::is_controlled_by(secret.as_ref(), object::uid(control_plane)) {
+            let ours = secret.type_.as_deref() == Some(shared::SECRET_TYPE)
+                && owners::controller(secret.as_ref()).is_none();
+            return if ours { Kubeconfig::Unowned } else { Kubeconfig::Given };
+        }
+        match self.kubeconfig_expiry(&secret) {
+            Some(expires) => Kubeconfig::Ours(expires),
+            None => Kubeconfig::Given,
+        }
+    }
+
+    /// When the certificate in a kubeconfig Secret expires, read once a version of the Secret.
+    fn kubeconfig_expiry(&self, secret: &Secret) -> Option<chrono::DateTime<chrono::Utc>> {
+        let version = (object::uid(secret).to_owned(), object::version(secret));
+        let mut known = self.kubeconfigs.lock();
+        if let Some((_, expires)) = known.get(&version.0).filter(|(known, _)| *known == version.1) {
+            return Some(*expires);
+        }
+        let text = certificates::text(secret, "value")?;
+        let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
+        let expires = pki::inspect(&config.identity.certificate).ok()?.not_after;
+        known.insert(version.0, (version.1, expires));
+        Some(expires)
+    }
+
+    async fn view(&self, observed: &Observed, connected: &Arc<Workload>) -> Result<View> {
+        let named = |name: Option<String>| name.unwrap_or_default();
+        let nodes = connected.objects::<Node>().all();
+        let pods = connected.objects::<Pod>().in_namespace("kube-system");
+        let mut view = View {
+            initialized: observed.was_initialized(),
+            nodes: nodes.into_iter().map(|node| (named(node.metadata.name.clone()), node)).collect(),
+            pods: pods.into_iter().map(|pod| (named(pod.metadata.name.clone()), pod)).collect(),
+            etcd: None,
+        };
+        let deleting = object::is_deleting(observed.control_plane.as_ref());
+        if !view.initialized && !observed.machines.is_empty() && !deleting {
+            view.initialized = workload::is_initialized(connected).await?;
+        }
+        if view.initialized && observed.is_etcd_managed() && !deleting {
+            view.etcd = self.read_etcd(observed, &view, connected).await;
+        }
+        Ok(view)
+    }
+
+    async fn read_etcd(
+        &self,
+        observed: &Observed,
+        view: &View,
+        connected: &Workload,
+    ) -> Option<Result<Etcd, String>> {
+        let pods = etcd_pods(observed, view);
+        if pods.is_empty() {
+            return None;
+        }
+        let authority = match self.authority(connected.cluster(), Purpose::EtcdAuthority) {
+            Ok(authority) => authority,
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        let read = self.etcd.read(&self.manager, connected, &authority, &pods).await;
+        Some(read.map_err(|error| {
+            tracing::debug!(cluster = %connected.cluster(), %error, "etcd can't be read");
+            error.to_string()
+        }))
+    }
+
+    /// Certificate and key of one of the cluster's Secrets.
+    pub(super) fn authority(&self, cluster: &NamespacedName, purpose: Purpose) -> Result<pki::Identity> {
+        let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
+        let secret = self.secrets.get(&name);
+        let secret = secret.ok_or_else(|| engine::Error::failed(format!("Secret {name} does not exist")))?;
+        certificates::identity(&secret, true)
+    }
+}
+
+/// The running etcd pods of the control plane's Machines: those that stay first.
+pub(super) fn etcd_pods(observed: &Observed, view: &View) -> Vec<String> {
+    let mut members: Vec<&ControlPlaneMachine> = observed.machines.iter().collect();
+    members.sort_by_key(|member| member.is_deleting());
+    members
+        .iter()
+        .filter_map(|member| member.node())
+        .map(|node| format!("etcd-{node}"))
+        .filter(|pod| view.pods.get(pod).is_some_and(|pod| is_ready(pod)))
+        .collect()
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}

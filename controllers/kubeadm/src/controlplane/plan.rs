@@ -1,0 +1,483 @@
+//! The rules of a KubeadmControlPlane: what to do in which state. Pure.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use engine::{conditions, object};
+use schemas::HasConditions;
+use schemas::cluster::Machine;
+use schemas::controlplane::KubeadmControlPlane;
+
+use super::desired::Entry;
+use super::machine_conditions::{self, Blind};
+use super::members::{self, Mismatch};
+use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, is_healthy};
+use super::preflight::{self, Preflight};
+use super::{choose, status, up_to_date};
+use crate::certificates::Purpose;
+use crate::names::{self, condition};
+
+/// How often something is looked at that no event tells of: members of etcd, a control plane that is not there yet.
+const LOOK_AGAIN: Duration = Duration::from_secs(20);
+/// A kubeconfig is made anew when its certificate is valid for less than this.
+const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Make the Cluster an owner of the infrastructure template.
+    OwnTemplate,
+    /// Make the Secrets that are missing.
+    MakeCertificates(Vec<Purpose>),
+    /// Take control of Secrets that somebody else made for us.
+    OwnSecrets(Vec<Purpose>),
+    /// Make the kubeconfig, or make it anew.
+    MakeKubeconfig,
+    /// Take control of the kubeconfig Secret.
+    OwnKubeconfig,
+    /// Bring labels, annotations, gates, timeouts and taints of Machines up to date in place.
+    SyncMachines,
+    /// Prepare the workload cluster for nodes of the new version: RBAC, kubeadm's configuration.
+    PrepareUpgrade,
+    /// Delete the KubeadmConfigs and the infrastructure of these names, which have no Machine.
+    DeleteLeftovers(Vec<String>),
+    /// Add a Machine.
+    CreateMachine(Entry, Option<String>),
+    /// Delete a Machine.
+    DeleteMachine(String),
+    /// Hand etcd's leadership from the node `from` over to the member `to`.
+    MoveLeader {
+        /// The node that leads.
+        from: String,
+        /// The identity of the member that is to lead.
+        to: u64,
+    },
+    /// Remove a member from etcd.
+    RemoveMember(u64),
+    /// Let a Machine be terminated.
+    RemoveHook(String),
+    /// Bring kube-proxy and CoreDNS to the control plane's version.
+    UpdateAddons,
+    /// Look up when certificates of these Machines expire.
+    ReadCertificateExpiry(Vec<String>),
+    /// Let the control plane go.
+    RemoveFinalizer,
+}
+
+/// What to write and what to do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The Machines with their conditions, in the order in which they were observed.
+    pub machines: Vec<Machine>,
+    /// The control plane with its status.
+    pub control_plane: KubeadmControlPlane,
+    /// What to do, in order; the first failure ends it.
+    pub steps: Vec<Step>,
+    /// Why scaling waits, for people.
+    pub event: Option<String>,
+    /// When to look again although nothing happened.
+    pub requeue: Option<Duration>,
+}
+
+/// What is known after the conditions are made.
+struct Situation<'a> {
+    observed: &'a Observed,
+    machines: Vec<Machine>,
+    outdated: BTreeMap<String, Vec<String>>,
+    blind: Option<Blind>,
+    mismatch: Mismatch,
+}
+
+/// What scaling decided.
+#[derive(Default)]
+struct Decision {
+    steps: Vec<Step>,
+    preflight: Option<Preflight>,
+    deleting: Option<(&'static str, String)>,
+}
+
+impl Decision {
+    fn steps(steps: Vec<Step>) -> Self {
+        Self { steps, ..Self::default() }
+    }
+}
+
+/// Decides what to do.
+pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+    let situation = situation(observed, now);
+    let decision = if object::is_deleting(observed.control_plane.as_ref()) {
+        delete(&situation)
+    } else {
+        normal(&situation, now)
+    };
+    let mut control_plane = observed.control_plane.as_ref().clone();
+    status::write(
+        &mut control_plane,
+        &status::Inputs {
+            observed,
+            machines: &situation.machines,
+            outdated: &situation.outdated,
+            blind: situation.blind.as_ref(),
+            mismatch: &situation.mismatch,
+            preflight: decision.preflight.as_ref(),
+            deleting: decision.deleting,
+            now,
+        },
+    );
+    control_plane.status.get_or_insert_default().observed_generation =
+        observed.control_plane.metadata.generation;
+    Plan {
+        requeue: requeue(observed, &control_plane, now),
+        event: decision.preflight.as_ref().and_then(Preflight::event),
+        machines: situation.machines,
+        control_plane,
+        steps: decision.steps,
+    }
+}
+
+fn situation(observed: &Observed, now: DateTime<Utc>) -> Situation<'_> {
+    let blind = machine_conditions::blind(observed, now);
+    let mut outdated = BTreeMap::new();
+    let mut machines = Vec::new();
+    for member in &observed.machines {
+        let reasons = up_to_date::reasons(observed, member, now);
+        let mut machine = member.machine.as_ref().clone();
+        conditions::set(&mut machine, now, up_to_date::condition(&reasons));
+        for condition in machine_conditions::of_machine(observed, member, blind.as_ref()) {
+            conditions::set(&mut machine, now, condition);
+        }
+        if !reasons.is_empty() {
+            outdated.insert(member.name().to_owned(), reasons);
+        }
+        machines.push(machine);
+    }
+    Situation { mismatch: members::compare(observed, now), observed, machines, outdated, blind }
+}
+
+fn requeue(observed: &Observed, control_plane: &KubeadmControlPlane, now: DateTime<Utc>) -> Option<Duration> {
+    let unwell = |type_: &str| control_plane.condition(type_).is_some_and(|found| found.status != "True");
+    if observed.template == Template::Missing && observed.desired_replicas() > 0 {
+        // Its kind may not be installed, and a kind that is not there has no events.
+        return Some(LOOK_AGAIN);
+    }
+    if observed.machines.is_empty() || !super::certificates_complete(observed) {
+        return None;
+    }
+    if !observed.is_initialized()
+        || unwell(condition::COMPONENTS_HEALTHY)
+        || unwell(condition::ETCD_CLUSTER_HEALTHY)
+    {
+        return Some(LOOK_AGAIN);
+    }
+    match observed.kubeconfig {
+        Kubeconfig::Ours(expires) => {
+            let due = expires - chrono::Duration::days(RENEW_KUBECONFIG_DAYS);
+            (due - now).to_std().ok()
+        }
+        _ => None,
+    }
+}
+
+fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
+    let observed = situation.observed;
+    let mut first = Vec::new();
+    if observed.template == Template::Unowned {
+        first.push(Step::OwnTemplate);
+    }
+    if !crate::config::plan::infrastructure_provisioned(&observed.cluster) {
+        return Decision::steps(first);
+    }
+    let foreign: Vec<Purpose> =
+        observed.secrets.iter().filter(|(_, owned)| !**owned).map(|(purpose, _)| *purpose).collect();
+    if !foreign.is_empty() {
+        first.push(Step::OwnSecrets(foreign));
+    }
+    let missing = super::missing_certificates(observed);
+    if !missing.is_empty() {
+        // After the control plane was made with them, new ones would not fit.
+        if !observed.was_initialized() && super::missing_given_certificates(observed).is_empty() {
+            first.push(Step::MakeCertificates(missing));
+        }
+        return Decision::steps(first);
+    }
+    if !observed.has_endpoint() {
+        return Decision::steps(first);
+    }
+    first.extend(kubeconfig(observed.kubeconfig, now));
+    if !observed.orphans.is_empty() {
+        // They have to be adopted first, or etcd would be counted wrong.
+        return Decision::steps(first);
+    }
+    if !observed.leftovers.is_empty() {
+        first.push(Step::DeleteLeftovers(observed.leftovers.clone()));
+    }
+    first.push(Step::SyncMachines);
+    let mut decision = machines(situation);
+    first.append(&mut decision.steps);
+    decision.steps = first;
+    decision
+}
+
+fn kubeconfig(state: Kubeconfig, now: DateTime<Utc>) -> Option<Step> {
+    match state {
+        Kubeconfig::Missing => Some(Step::MakeKubeconfig),
+        Kubeconfig::Unowned => Some(Step::OwnKubeconfig),
+        Kubeconfig::Ours(expires) => {
+            (expires - now < chrono::Duration::days(RENEW_KUBECONFIG_DAYS)).then_some(Step::MakeKubeconfig)
+        }
+        Kubeconfig::Given => None,
+    }
+}
+
+fn machines(situation: &Situation<'_>) -> Decision {
+    let observed = situation.observed;
+    if observed.machines.is_empty() {
+        if observed.desired_replicas() == 0 || observed.template == Template::Missing {
+            return Decision::default();
+        }
+        let domain = choose::domain_to_scale_up(observed, &[]);
+        return Decision::steps(vec![Step::CreateMachine(Entry::Init, domain)]);
+    }
+    // Everything else needs to see the workload cluster as it is.
+    if situation.blind.is_some() || observed.workload.is_none() {
+        return match last_machine_hook(observed) {
+            Some(step) => Decision::steps(vec![step]),
+            None => Decision { preflight: first_checks(situation), ..Decision::default() },
+        };
+    }
+    if let Some(step) = unexpected_member(situation) {
+        return Decision::steps(vec![step]);
+    }
+    if let Some(steps) = terminate(situation) {
+        return Decision::steps(steps);
+    }
+    if observed.machines.len() > observed.desired_replicas()
+        && observed.machines.iter().any(ControlPlaneMachine::is_deleting)
+    {
+        // One at a time: its end is an event.
+        return Decision::default();
+    }
+    let outdated = outdated(situation);
+    let (current, desired) = (observed.machines.len(), observed.desired_replicas());
+    if !outdated.is_empty() {
+        let limit = desired + max_surge(&observed.control_plane);
+        return if current < limit { scale_up(situation, true) } else { scale_down(situation, &outdated) };
+    }
+    match current.cmp(&desired) {
+        std::cmp::Ordering::Less => scale_up(situation, false),
+        std::cmp::Ordering::Greater => scale_down(situation, &outdated),
+        std::cmp::Ordering::Equal => Decision::steps(settled(observed)),
+    }
+}
+
+/// The checks of a scaling that has to wait, for the conditions.
+fn first_checks(situation: &Situation<'_>) -> Option<Preflight> {
+    let (current, desired) = (situation.machines.len(), situation.observed.desired_replicas());
+    (current != desired && current > 0)
+        .then(|| preflight::check(situation.observed, &situation.machines, current < desired, None))
+}
+
+/// Names of Machines to be replaced that are not being deleted yet.
+fn outdated<'a>(situation: &Situation<'a>) -> Vec<&'a str> {
+    let present = situation.observed.machines.iter().filter(|member| !member.is_deleting());
+    present.map(ControlPlaneMachine::name).filter(|name| situation.outdated.contains_key(*name)).collect()
+}
+
+/// How many Machines there may be beyond the replicas while they are replaced: 1 unless the spec says 0.
+fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
+    let rollout = control_plane.spec.rollout.as_ref();
+    let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());
+    let surge = strategy
+        .and_then(|strategy| strategy.rolling_update.as_ref())
+        .and_then(|update| update.max_surge.as_ref());
+    let is_zero = surge.is_some_and(|surge| {
+        serde_json::json!(surge) == serde_json::json!(0) || serde_json::json!(surge) == serde_json::json!("0")
+    });
+    usize::from(!is_zero)
+}
+
+fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
+    let observed = situation.observed;
+    let checks = preflight::check(observed, &situation.machines, true, None);
+    if !checks.passed() || observed.template == Template::Missing {
+        return Decision { preflight: Some(checks), ..Decision::default() };
+    }
+    let current: Vec<&str> = observed
+        .machines
+        .iter()
+        .map(ControlPlaneMachine::name)
+        .filter(|name| !situation.outdated.contains_key(*name))
+        .collect();
+    let mut steps = Vec::new();
+    if replaces {
+        steps.push(Step::PrepareUpgrade);
+    }
+    steps.push(Step::CreateMachine(Entry::Join, choose::domain_to_scale_up(observed, &current)));
+    Decision::steps(steps)
+}
+
+fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
+    let observed = situation.observed;
+    let victim = choose::machine_to_scale_down(observed, outdated);
+    let checks =
+        preflight::check(observed, &situation.machines, false, victim.map(ControlPlaneMachine::name));
+    let (Some(victim), true) = (victim, checks.passed()) else {
+        return Decision { preflight: Some(checks), ..Decision::default() };
+    };
+    let mut steps = Vec::new();
+    if !outdated.is_empty() {
+        steps.push(Step::PrepareUpgrade);
+    }
+    steps.extend(forward_leadership(observed, victim));
+    steps.push(Step::DeleteMachine(victim.name().to_owned()));
+    Decision::steps(steps)
+}
+
+/// Moves etcd's leadership away from a Machine that will go.
+fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
+    let etcd = observed.etcd()?;
+    let node = leaving.node()?;
+    let member = etcd.member(node).filter(|member| member.id == etcd.leader)?;
+    let next = members::next_leader(observed, etcd, leaving).filter(|next| next.id != member.id)?;
+    Some(Step::MoveLeader { from: node.to_owned(), to: next.id })
+}
+
+/// A member of etcd that belongs to no Machine, if it can go without harm.
+fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
+    let observed = situation.observed;
+    let etcd = observed.etcd()?;
+    if members::is_provisioning(observed) {
+        return None;
+    }
+    let member = members::unexpected(observed, etcd).next()?;
+    let safe = member.name.is_empty() || members::is_safe_to_remove(etcd, member.id, &situation.machines);
+    (safe && etcd.members.len() > 1).then_some(Step::RemoveMember(member.id))
+}
+
+fn has_hook(member: &ControlPlaneMachine) -> bool {
+    object::annotation(member.machine.as_ref(), names::CLEANUP_HOOK).is_some()
+}
+
+/// The oldest deleting Machine that has come to our hook, when no other hook is before it.
+fn waiting_for_hook(observed: &Observed) -> Option<&ControlPlaneMachine> {
+    let oldest =
+        observed.machines.iter().filter(|member| member.is_deleting() && has_hook(member)).min_by_key(
+            |member| {
+                (member.machine.metadata.deletion_timestamp.clone().map(|at| at.0), member.name().to_owned())
+            },
+        )?;
+    let reason = oldest.machine.condition(condition::DELETING).map(|found| found.reason.as_str());
+    let mut annotations = oldest.machine.metadata.annotations.iter().flatten();
+    let others = annotations
+        .any(|(key, _)| key.starts_with(names::PRE_TERMINATE_PREFIX) && key != names::CLEANUP_HOOK);
+    (reason == Some("WaitingForPreTerminateHook") && !others).then_some(oldest)
+}
+
+/// The last Machine can go as it is.
+fn last_machine_hook(observed: &Observed) -> Option<Step> {
+    let member = waiting_for_hook(observed)?;
+    (observed.machines.len() == 1).then(|| Step::RemoveHook(member.name().to_owned()))
+}
+
+/// Removes a leaving Machine's member from etcd, then lets the Machine be terminated. `None` when no Machine waits for that; no steps
+/// when it has to wait longer.
+fn terminate(situation: &Situation<'_>) -> Option<Vec<Step>> {
+    let observed = situation.observed;
+    let member = waiting_for_hook(observed)?;
+    let remove_hook = Step::RemoveHook(member.name().to_owned());
+    if observed.machines.len() == 1 || !observed.is_etcd_managed() {
+        return Some(vec![remove_hook]);
+    }
+    let healthy = situation.machines.iter().any(|machine| {
+        machine.metadata.name.as_deref() != Some(member.name())
+            && is_healthy(machine, observed.is_etcd_managed())
+    });
+    if !healthy {
+        return Some(Vec::new());
+    }
+    let Some(node) = node_of(observed, member) else { return Some(vec![remove_hook]) };
+    let Some(etcd) = observed.etcd() else { return Some(Vec::new()) };
+    let mut steps = Vec::new();
+    if let Some(found) = etcd.member(&node) {
+        if etcd.members.len() == 1 {
+            // The last member holds the data: it never goes while another Machine is to stay.
+            return Some(Vec::new());
+        }
+        steps.extend(forward_leadership(observed, member));
+        steps.push(Step::RemoveMember(found.id));
+    }
+    steps.push(remove_hook);
+    Some(steps)
+}
+
+/// The name of a Machine's node: as it says, or by the provider ID.
+fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
+    if let Some(name) = member.node() {
+        return Some(name.to_owned());
+    }
+    let id = member.machine.spec.provider_id.as_deref().filter(|id| !id.is_empty())?;
+    let view = observed.workload.as_ref()?;
+    let found = view
+        .nodes
+        .iter()
+        .find(|(_, node)| node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) == Some(id));
+    found.map(|(name, _)| name.clone())
+}
+
+/// Nothing to scale or replace: the add-ons, and what is to be known of certificates.
+fn settled(observed: &Observed) -> Vec<Step> {
+    let mut steps = vec![Step::UpdateAddons];
+    let unknown: Vec<String> = observed
+        .machines
+        .iter()
+        .filter(|member| member.node().is_some() && !member.is_deleting())
+        .filter(|member| {
+            member.config.as_ref().is_some_and(|config| {
+                object::annotation(config.as_ref(), names::CERTIFICATES_EXPIRY).is_none()
+            })
+        })
+        .map(|member| member.name().to_owned())
+        .collect();
+    if !unknown.is_empty() {
+        steps.push(Step::ReadCertificateExpiry(unknown));
+    }
+    steps
+}
+
+fn delete(situation: &Situation<'_>) -> Decision {
+    let observed = situation.observed;
+    if !observed.workers.is_empty() {
+        let text = format!(
+            "KubeadmControlPlane deletion blocked because there are still other Machines and MachinePools: {}",
+            short(&observed.workers)
+        );
+        return Decision { deleting: Some(("WaitingForWorkersDeletion", text)), ..Decision::default() };
+    }
+    if observed.machines.is_empty() {
+        let deleting = Some(("DeletionCompleted", "Deletion completed".to_owned()));
+        return Decision { deleting, ..Decision::steps(vec![Step::RemoveFinalizer]) };
+    }
+    let mut steps = Vec::new();
+    for member in &observed.machines {
+        if has_hook(member) {
+            steps.push(Step::RemoveHook(member.name().to_owned()));
+        }
+        if !member.is_deleting() {
+            steps.push(Step::DeleteMachine(member.name().to_owned()));
+        }
+    }
+    let count = observed.machines.len();
+    let noun = if count == 1 { "Machine" } else { "Machines" };
+    let deleting = Some(("WaitingForMachineDeletion", format!("Deleting {count} {noun}")));
+    Decision { deleting, ..Decision::steps(steps) }
+}
+
+fn short(names: &[String]) -> String {
+    match names {
+        [first, second, third, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third}, ... ({} more)", rest.len())
+        }
+        _ => names.join(", "),
+    }
+}

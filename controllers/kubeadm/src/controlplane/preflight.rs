@@ -1,0 +1,128 @@
+//! What must hold before a Machine is added or removed. Pure.
+
+use engine::conditions::{FALSE, UNKNOWN};
+use engine::object;
+use schemas::HasConditions;
+use schemas::cluster::Machine;
+
+use super::observed::{Observed, component_conditions, node_name};
+use crate::names::condition;
+
+/// Why scaling waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preflight {
+    /// The cluster's topology asks for another version.
+    pub topology_version: Option<String>,
+    /// Certificates are not there.
+    pub certificates_missing: bool,
+    /// A Machine is being deleted.
+    pub has_deleting: bool,
+    /// Components are not well.
+    pub components_unhealthy: bool,
+    /// etcd is not well.
+    pub etcd_unhealthy: bool,
+    /// What is wrong with which Machine, in words.
+    pub problems: Vec<String>,
+}
+
+impl Preflight {
+    /// Whether scaling may go on.
+    pub fn passed(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What the scaling conditions say.
+    pub fn messages(&self) -> Vec<String> {
+        let mut messages = Vec::new();
+        if let Some(version) = &self.topology_version {
+            messages.push(format!("waiting for a version upgrade to {version} to be propagated"));
+        }
+        if self.has_deleting {
+            messages.push("waiting for a control plane Machine to complete deletion".to_owned());
+        }
+        if self.certificates_missing {
+            messages.push("waiting for control plane certificates to become available".to_owned());
+        }
+        if self.components_unhealthy {
+            messages.push("waiting for control plane components to become healthy".to_owned());
+        }
+        if self.etcd_unhealthy {
+            messages.push("waiting for etcd cluster to become healthy".to_owned());
+        }
+        messages
+    }
+
+    /// What the event says; `None` when there is nothing wrong with a Machine.
+    pub fn event(&self) -> Option<String> {
+        let problems = match self.problems.as_slice() {
+            [] => return None,
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        Some(format!(
+            "Waiting for control plane to pass preflight checks to continue reconciliation: {problems}"
+        ))
+    }
+}
+
+/// Checks everything but the Machine named `except`, which is to be deleted. `machines` carry the conditions of this reconcile.
+pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except: Option<&str>) -> Preflight {
+    let mut result = Preflight::default();
+    if machines.is_empty() {
+        return result;
+    }
+    result.topology_version = pending_topology_version(observed);
+    result.certificates_missing = scaling_up && !super::certificates_complete(observed);
+    result.has_deleting = machines.iter().any(object::is_deleting);
+    if result.topology_version.is_some() || result.has_deleting {
+        return result;
+    }
+    for machine in machines.iter().filter(|machine| machine.metadata.name.as_deref() != except) {
+        check_machine(observed, machine, &mut result);
+    }
+    result
+}
+
+fn pending_topology_version(observed: &Observed) -> Option<String> {
+    let version = observed.cluster.spec.topology.as_ref().map(|topology| topology.version.clone())?;
+    let step =
+        object::annotation(observed.cluster.as_ref(), "topology.internal.cluster.x-k8s.io/upgrade-step");
+    let ours = observed.control_plane.spec.version.as_str();
+    (version != ours && step != Some(ours)).then_some(version)
+}
+
+fn check_machine(observed: &Observed, machine: &Machine, result: &mut Preflight) {
+    let name = machine.metadata.name.as_deref().unwrap_or_default();
+    let managed = observed.is_etcd_managed();
+    if node_name(machine).is_none() {
+        result.components_unhealthy = true;
+        result.etcd_unhealthy |= managed;
+        result.problems.push(format!(
+            "Machine {name} does not have a corresponding Node yet (Machine.status.nodeRef not set)"
+        ));
+        return;
+    }
+    for type_ in component_conditions(managed) {
+        if let Some(problem) = problem(machine, name, type_) {
+            result.components_unhealthy = true;
+            result.problems.push(problem);
+        }
+    }
+    if managed && let Some(problem) = problem(machine, name, condition::ETCD_MEMBER) {
+        result.etcd_unhealthy = true;
+        result.problems.push(problem);
+    }
+}
+
+fn problem(machine: &Machine, name: &str, type_: &str) -> Option<String> {
+    match machine.condition(type_) {
+        None => Some(format!("Machine {name} does not have {type_} condition")),
+        Some(found) if found.status == FALSE => {
+            Some(format!("Machine {name} reports {type_} condition is false ({})", found.message))
+        }
+        Some(found) if found.status == UNKNOWN => {
+            Some(format!("Machine {name} reports {type_} condition is unknown ({})", found.message))
+        }
+        Some(_) => None,
+    }
+}

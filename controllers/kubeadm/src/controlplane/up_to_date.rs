@@ -1,0 +1,154 @@
+//! Whether a Machine is what the KubeadmControlPlane asks for. Pure.
+
+use chrono::{DateTime, Duration, Utc};
+use engine::conditions::{is_false, is_true};
+use machinery::clock::parse_rfc3339;
+use schemas::bootstrap::KubeadmConfigSpec;
+use schemas::meta::Condition;
+use serde_json::{Value, json};
+
+use super::desired::{self, Entry};
+use super::observed::{ControlPlaneMachine, Observed};
+use crate::names::condition;
+
+/// Why a Machine has to be replaced; empty when it does not.
+pub fn reasons(observed: &Observed, member: &ControlPlaneMachine, now: DateTime<Utc>) -> Vec<String> {
+    let control_plane = observed.control_plane.as_ref();
+    let mut reasons = Vec::new();
+    let version = member.machine.spec.version.as_deref().unwrap_or_default();
+    if version != control_plane.spec.version {
+        reasons.push(format!("Version {version}, {} required", control_plane.spec.version));
+    }
+    if member.config.as_ref().is_some_and(|config| !config_matches(observed, &config.spec)) {
+        reasons.push("KubeadmConfig is not up-to-date".to_owned());
+    }
+    if !infrastructure_matches(observed, member) {
+        reasons.push(format!("{} is not up-to-date", member.machine.spec.infrastructure_ref.kind));
+    }
+    let rollout = control_plane.spec.rollout.as_ref();
+    if rollout.and_then(|rollout| rollout.after.as_deref()).is_some_and(|after| passed(member, after, now)) {
+        reasons.push("KubeadmControlPlane spec.rollout.after expired".to_owned());
+    }
+    let before = rollout.and_then(|rollout| rollout.before.as_ref());
+    if before
+        .and_then(|before| before.certificates_expiry_days)
+        .is_some_and(|days| expires(member, days, now))
+    {
+        reasons.push("Certificates will expire soon, spec.rollout.before expired".to_owned());
+    }
+    reasons
+}
+
+/// `spec.rollout.after` has passed and the Machine is older.
+fn passed(member: &ControlPlaneMachine, after: &str, now: DateTime<Utc>) -> bool {
+    let Some(after) = parse_rfc3339(after) else { return false };
+    let created = member.machine.metadata.creation_timestamp.as_ref().map(engine::time::utc);
+    after <= now && created.is_some_and(|created| created < after)
+}
+
+fn expires(member: &ControlPlaneMachine, days: i32, now: DateTime<Utc>) -> bool {
+    let status = member.machine.status.as_ref();
+    let date = status.and_then(|status| status.certificates_expiry_date.as_deref()).and_then(parse_rfc3339);
+    date.is_some_and(|date| date < now + Duration::days(i64::from(days)))
+}
+
+fn infrastructure_matches(observed: &Observed, member: &ControlPlaneMachine) -> bool {
+    let template = &observed.control_plane.spec.machine_template.spec.infrastructure_ref;
+    match &member.cloned_from {
+        // An object that is gone, or was not cloned, says nothing.
+        None => true,
+        Some((name, group_kind)) if name.is_empty() || group_kind.is_empty() => true,
+        Some((name, group_kind)) => {
+            *name == template.name && *group_kind == desired::template_group_kind(&observed.control_plane)
+        }
+    }
+}
+
+/// Whether a KubeadmConfig is what a new Machine would get, seen as joining, or, if it once initialised the cluster, as initialising.
+fn config_matches(observed: &Observed, current: &KubeadmConfigSpec) -> bool {
+    let view = |entry: Entry| comparable(&desired::kubeadm_config(&observed.control_plane, entry), entry);
+    if comparable(current, Entry::Join) == view(Entry::Join) {
+        return true;
+    }
+    let initialised = current.join_configuration.as_ref().is_none_or(|join| join.control_plane.is_none());
+    initialised && comparable(current, Entry::Init) == view(Entry::Init)
+}
+
+/// A spec without what may differ without a reason to replace the Machine.
+fn comparable(spec: &KubeadmConfigSpec, entry: Entry) -> Value {
+    let mut value = json!(spec);
+    default(&mut value, "format", json!("cloud-config"));
+    remove(&mut value, &["clusterConfiguration", "controlPlaneEndpoint"]);
+    remove(&mut value, &["clusterConfiguration", "dns"]);
+    for node in ["initConfiguration", "joinConfiguration"] {
+        remove(&mut value, &[node, "timeouts", "controlPlaneComponentHealthCheckSeconds"]);
+        let registration = value.get_mut(node).and_then(|node| node.get_mut("nodeRegistration"));
+        if let Some(registration) = registration {
+            default(registration, "imagePullPolicy", json!("IfNotPresent"));
+            if *registration == json!({"imagePullPolicy": "IfNotPresent"}) {
+                *registration = json!({});
+            }
+        }
+    }
+    remove(&mut value, &["joinConfiguration", "discovery"]);
+    match entry {
+        Entry::Init => remove(&mut value, &["joinConfiguration"]),
+        Entry::Join => {
+            remove(&mut value, &["initConfiguration"]);
+            // What makes it a control plane node is the same for all of them.
+            let control_plane =
+                value.get("joinConfiguration").and_then(|join| join.get("controlPlane")).is_some();
+            if let (true, Some(join)) = (control_plane, value.get_mut("joinConfiguration")) {
+                join["isControlPlane"] = json!(true);
+            }
+        }
+    }
+    prune(&mut value);
+    value
+}
+
+fn default(value: &mut Value, key: &str, text: Value) {
+    if let Value::Object(map) = value
+        && map.get(key).is_none_or(|present| present.is_null() || *present == "")
+    {
+        map.insert(key.to_owned(), text);
+    }
+}
+
+fn remove(value: &mut Value, path: &[&str]) {
+    let Some((last, parents)) = path.split_last() else { return };
+    let mut parent = Some(value);
+    for key in parents {
+        parent = parent.and_then(|value| value.get_mut(*key));
+    }
+    if let Some(Value::Object(map)) = parent {
+        map.remove(*last);
+    }
+}
+
+/// Removes what is empty: absent and empty mean the same. An empty list of taints is the exception: it means "no taints".
+fn prune(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(prune);
+            map.retain(|key, value| match value {
+                Value::Null => false,
+                Value::Object(inner) => !inner.is_empty(),
+                Value::Array(list) => !list.is_empty() || key == "taints",
+                Value::String(text) => !text.is_empty(),
+                _ => true,
+            });
+        }
+        Value::Array(list) => list.iter_mut().for_each(prune),
+        _ => {}
+    }
+}
+
+/// The `UpToDate` condition of a Machine.
+pub fn condition(reasons: &[String]) -> Condition {
+    if reasons.is_empty() {
+        return is_true(condition::UP_TO_DATE, "UpToDate");
+    }
+    let lines: Vec<String> = reasons.iter().map(|reason| format!("* {reason}")).collect();
+    is_false(condition::UP_TO_DATE, "NotUpToDate", lines.join("\n"))
+}

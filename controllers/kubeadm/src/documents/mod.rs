@@ -1,0 +1,142 @@
+//! kubeadm's configuration documents, from the types of the API.
+//!
+//! Kubernetes 1.22 to 1.30 is given `kubeadm.k8s.io/v1beta3`, later ones `v1beta4`. Both are written here: fields of the API that
+//! v1beta3 has no place for are left out. Empty fields are not written, so that kubeadm's own defaults apply.
+
+mod cluster;
+mod node;
+
+pub use cluster::{ClusterDocument, cluster_configuration};
+pub use node::{discovery_kubeconfig, init_configuration, join_configuration};
+
+use schemas::bootstrap::Arg;
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::version::Version;
+
+/// The versions of kubeadm's configuration that we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ApiVersion {
+    /// Kubernetes 1.22 to 1.30.
+    V1Beta3,
+    /// Kubernetes 1.31 and later.
+    V1Beta4,
+}
+
+impl ApiVersion {
+    /// The version that kubeadm of this Kubernetes release reads.
+    ///
+    /// # Errors
+    /// [`Error::Version`] for releases before 1.22.
+    pub fn of(version: &Version) -> Result<Self, Error> {
+        if version.at_least(1, 31) {
+            Ok(Self::V1Beta4)
+        } else if version.at_least(1, 22) {
+            Ok(Self::V1Beta3)
+        } else {
+            Err(Error::Version(format!(
+                "Kubernetes {version} is not supported: kubeadm's v1beta3 configuration needs v1.22.0 or later"
+            )))
+        }
+    }
+
+    /// `apiVersion` of the documents.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::V1Beta3 => "kubeadm.k8s.io/v1beta3",
+            Self::V1Beta4 => "kubeadm.k8s.io/v1beta4",
+        }
+    }
+}
+
+/// A document under construction: writes only what is set.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// A document of that kind.
+    pub fn document(api: ApiVersion, kind: &str) -> Self {
+        let mut fields = Self::default();
+        fields.put("apiVersion", api.text());
+        fields.put("kind", kind);
+        fields
+    }
+
+    /// Sets `key`, whatever the value.
+    pub fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    /// Sets `key` unless the value is absent.
+    pub fn option(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    /// Sets `key` unless the text is absent or empty.
+    pub fn text(&mut self, key: &str, value: &Option<String>) {
+        self.option(key, value.as_deref().filter(|text| !text.is_empty()));
+    }
+
+    /// Sets `key` unless the list is empty.
+    pub fn list(&mut self, key: &str, values: &[String]) {
+        if !values.is_empty() {
+            self.put(key, values.to_vec());
+        }
+    }
+
+    /// Sets `key` unless nothing was written below it.
+    pub fn object(&mut self, key: &str, fields: Self) {
+        if !fields.0.is_empty() {
+            self.put(key, fields.value());
+        }
+    }
+
+    /// A duration given in seconds.
+    pub fn seconds(&mut self, key: &str, seconds: Option<i32>) {
+        self.option(key, seconds.map(|seconds| go_duration(i64::from(seconds))));
+    }
+
+    /// Arguments of a component: a list in v1beta4, a map in v1beta3 (which can't repeat a name; the last one stays).
+    pub fn arguments(&mut self, key: &str, arguments: &[Arg], api: ApiVersion) {
+        if arguments.is_empty() {
+            return;
+        }
+        let value = match api {
+            ApiVersion::V1Beta4 => {
+                arguments.iter().map(|arg| json!({"name": arg.name, "value": arg.value.clone()})).collect()
+            }
+            ApiVersion::V1Beta3 => Value::Object(
+                arguments.iter().map(|arg| (arg.name.clone(), json!(arg.value.clone()))).collect(),
+            ),
+        };
+        self.put(key, value);
+    }
+
+    /// The object.
+    pub fn value(self) -> Value {
+        Value::Object(self.0)
+    }
+}
+
+/// A number of seconds as Go writes durations: `4m0s`, `8760h0m0s`.
+pub(crate) fn go_duration(seconds: i64) -> String {
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}h{minutes}m{rest}s")
+    } else if minutes > 0 {
+        format!("{minutes}m{rest}s")
+    } else {
+        format!("{rest}s")
+    }
+}
+
+/// A document as YAML.
+///
+/// # Errors
+/// [`Error::Yaml`].
+pub fn to_yaml(document: &Value) -> Result<String, Error> {
+    serde_saphyr::to_string(document).map_err(|error| Error::Yaml(error.to_string()))
+}

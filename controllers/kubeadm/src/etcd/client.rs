@@ -1,0 +1,201 @@
+//! A client of one etcd member: gRPC over HTTP/2, TLS, and the port-forward of its pod.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::etcd::{self as wire, Member};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::Portforwarder;
+use kube::{Api, Client};
+use prost::Message;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+
+use crate::error::{Error, Result};
+
+const PORT: u16 = 2379;
+const NAMESPACE: &str = "kube-system";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A connection to one member.
+pub struct EtcdClient {
+    sender: SendRequest<Full<Bytes>>,
+    connection: JoinHandle<()>,
+    forward: Portforwarder,
+}
+
+impl Drop for EtcdClient {
+    fn drop(&mut self) {
+        self.connection.abort();
+        self.forward.abort();
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Etcd(error.to_string())
+}
+
+impl EtcdClient {
+    /// Connects to the member in `pod` of the cluster that `client` speaks to.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`], also when it takes longer than ten seconds.
+    pub async fn connect(client: &Client, pod: &str, tls: Arc<ClientConfig>) -> Result<Self> {
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, Self::open(client, pod, tls)).await;
+        connected
+            .unwrap_or_else(|_| Err(failed(format!("no connection to {pod} within {CONNECT_TIMEOUT:?}"))))
+    }
+
+    async fn open(client: &Client, pod: &str, tls: Arc<ClientConfig>) -> Result<Self> {
+        let pods = Api::<Pod>::namespaced(client.clone(), NAMESPACE);
+        let mut forward = pods.portforward(pod, &[PORT]).await.map_err(failed)?;
+        let stream = forward.take_stream(PORT).ok_or_else(|| failed("the port-forward has no stream"))?;
+        let name = ServerName::try_from(pod.to_owned()).map_err(failed)?;
+        let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?;
+        let (sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(failed)?;
+        let connection = tokio::spawn(async move {
+            // Its end shows in the next call.
+            let _ = connection.await;
+        });
+        Ok(Self { sender, connection, forward })
+    }
+
+    /// Whether the connection has ended.
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    async fn call<Answer: Message + Default>(&self, path: &str, message: &impl Message) -> Result<Answer> {
+        let request = Request::post(format!("https://etcd{path}"))
+            .header(http::header::CONTENT_TYPE, wire::CONTENT_TYPE)
+            .header(http::header::TE, "trailers")
+            .body(Full::new(wire::frame(message)))
+            .map_err(failed)?;
+        let answer = tokio::time::timeout(CALL_TIMEOUT, self.send(request)).await;
+        let body = answer.unwrap_or_else(|_| Err(failed(format!("no answer within {CALL_TIMEOUT:?}"))));
+        let name = path.rsplit('/').next().unwrap_or(path);
+        body.and_then(|body| wire::unframe(&body).map_err(Error::Etcd)).map_err(|error| match error {
+            Error::Etcd(text) => Error::Etcd(format!("{name}: {text}")),
+            other => other,
+        })
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Bytes> {
+        let mut sender = self.sender.clone();
+        sender.ready().await.map_err(failed)?;
+        let response = sender.send_request(request).await.map_err(failed)?;
+        if response.status() != StatusCode::OK {
+            return Err(failed(response.status()));
+        }
+        outcome(response.headers())?;
+        let body =
+            Limited::new(response.into_body(), wire::MAX_MESSAGE + 5).collect().await.map_err(failed)?;
+        if let Some(trailers) = body.trailers() {
+            outcome(trailers)?;
+        }
+        Ok(body.to_bytes())
+    }
+
+    /// All members.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`].
+    pub async fn members(&self) -> Result<Vec<Member>> {
+        let request = wire::MemberListRequest { linearizable: true };
+        let answer: wire::MemberListResponse = self.call(wire::MEMBER_LIST, &request).await?;
+        Ok(answer.members)
+    }
+
+    /// The identity of the leader; 0 when there is none.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`].
+    pub async fn leader(&self) -> Result<u64> {
+        let answer: wire::StatusResponse = self.call(wire::STATUS, &wire::StatusRequest {}).await?;
+        Ok(answer.leader)
+    }
+
+    /// All raised alarms.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`].
+    pub async fn alarms(&self) -> Result<Vec<wire::AlarmMember>> {
+        let answer: wire::AlarmResponse = self.call(wire::ALARM, &wire::AlarmRequest::default()).await?;
+        Ok(answer.alarms)
+    }
+
+    /// Removes a member.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`].
+    pub async fn remove(&self, id: u64) -> Result<()> {
+        let request = wire::MemberRemoveRequest { id };
+        self.call::<wire::MemberRemoveResponse>(wire::MEMBER_REMOVE, &request).await.map(|_| ())
+    }
+
+    /// Hands leadership over to `target`; this must be the leader.
+    ///
+    /// # Errors
+    /// [`Error::Etcd`].
+    pub async fn move_leader(&self, target: u64) -> Result<()> {
+        let request = wire::MoveLeaderRequest { target_id: target };
+        self.call::<wire::MoveLeaderResponse>(wire::MOVE_LEADER, &request).await.map(|_| ())
+    }
+}
+
+/// What gRPC says of the outcome, where it says something.
+fn outcome(headers: &HeaderMap) -> Result<()> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match text(wire::GRPC_STATUS) {
+        None | Some("0") => Ok(()),
+        Some(code) => {
+            let message = text(wire::GRPC_MESSAGE).unwrap_or("no message");
+            Err(failed(format!("{} (code {code})", percent_decoded(message))))
+        }
+    }
+}
+
+/// gRPC percent-encodes what is not printable ASCII.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while let Some(byte) = bytes.get(index) {
+        let code = (*byte == b'%').then(|| text.get(index + 1..index + 3)).flatten();
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(decoded) => {
+                out.push(decoded);
+                index += 3;
+            }
+            None => {
+                out.push(*byte);
+                index += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_decoded() {
+        assert_eq!(percent_decoded("a%20b%25%zz%2"), "a b%%zz%2");
+        let mut headers = HeaderMap::new();
+        assert!(outcome(&headers).is_ok());
+        headers.insert(wire::GRPC_STATUS, "5".parse().unwrap());
+        headers.insert(wire::GRPC_MESSAGE, "member%20not%20found".parse().unwrap());
+        assert_eq!(outcome(&headers).unwrap_err().to_string(), "etcd: member not found (code 5)");
+    }
+}

@@ -1,0 +1,527 @@
+//! Tables over the rules of a KubeadmControlPlane.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration, TimeZone, Utc};
+use engine::clusters::Health;
+use engine::etcd::Member;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kubeadm::certificates::Purpose;
+use kubeadm::controlplane::desired::Entry;
+use kubeadm::controlplane::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View};
+use kubeadm::controlplane::plan::{Step, plan};
+use kubeadm::etcd::Etcd;
+use schemas::HasConditions;
+use schemas::bootstrap::KubeadmConfig;
+use schemas::cluster::{Cluster, Machine};
+use schemas::controlplane::KubeadmControlPlane;
+use serde_json::{Value, json};
+
+fn now() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
+}
+
+fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn cluster() -> Cluster {
+    from(json!({
+        "metadata": {"name": "c", "namespace": "ns", "uid": "cluster"},
+        "spec": {"controlPlaneEndpoint": {"host": "h", "port": 6443}},
+        "status": {"initialization": {"infrastructureProvisioned": true}},
+    }))
+}
+
+fn control_plane(replicas: i32, version: &str) -> KubeadmControlPlane {
+    from(json!({
+        "metadata": {"name": "cp", "namespace": "ns", "uid": "cp", "generation": 1},
+        "spec": {
+            "replicas": replicas, "version": version,
+            "machineTemplate": {"spec": {"infrastructureRef": {"apiGroup": "infra", "kind": "DevMachineTemplate", "name": "t"}}},
+            "kubeadmConfigSpec": {"clusterConfiguration": {}},
+        },
+        "status": {"initialization": {"controlPlaneInitialized": true}},
+    }))
+}
+
+/// A healthy Machine: node, pods and member are added to the view by [`World::observed`].
+fn machine(name: &str, version: &str, age_minutes: i64) -> Machine {
+    let created = (now() - Duration::minutes(age_minutes)).to_rfc3339();
+    from(json!({
+        "metadata": {
+            "name": name, "namespace": "ns", "uid": name, "creationTimestamp": created,
+            "annotations": {"pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup": ""},
+        },
+        "spec": {
+            "clusterName": "c", "version": version, "providerID": format!("in-memory://{name}"), "bootstrap": {},
+            "infrastructureRef": {"apiGroup": "infra", "kind": "DevMachine", "name": name},
+        },
+        "status": {"nodeRef": {"name": name}},
+    }))
+}
+
+struct World {
+    observed: Observed,
+}
+
+impl World {
+    fn new(replicas: i32, version: &str, machines: Vec<Machine>) -> Self {
+        let control_plane = control_plane(replicas, version);
+        let config = |machine: &Machine| {
+            let old = machine.spec.version.clone().unwrap();
+            let spec = kubeadm::controlplane::desired::kubeadm_config(
+                &self::control_plane(replicas, &old),
+                Entry::Join,
+            );
+            Some(Arc::new(KubeadmConfig { spec, ..KubeadmConfig::default() }))
+        };
+        let members: Vec<Member> = machines
+            .iter()
+            .enumerate()
+            .map(|(index, machine)| Member {
+                id: index as u64 + 1,
+                name: machine.metadata.name.clone().unwrap(),
+                ..Member::default()
+            })
+            .collect();
+        let mut view = View {
+            initialized: true,
+            etcd: Some(Ok(Etcd { members, alarms: Vec::new(), leader: 1 })),
+            ..View::default()
+        };
+        for machine in &machines {
+            add_node(&mut view, machine.metadata.name.as_deref().unwrap());
+        }
+        let machines = machines
+            .into_iter()
+            .map(|machine| ControlPlaneMachine {
+                config: config(&machine),
+                cloned_from: Some(("t".into(), "DevMachineTemplate.infra".into())),
+                machine: Arc::new(machine),
+            })
+            .collect();
+        let purposes = [
+            Purpose::ClusterAuthority,
+            Purpose::ServiceAccount,
+            Purpose::FrontProxyAuthority,
+            Purpose::EtcdAuthority,
+        ];
+        let observed = Observed {
+            control_plane: Arc::new(control_plane),
+            cluster: Arc::new(cluster()),
+            machines,
+            orphans: Vec::new(),
+            leftovers: Vec::new(),
+            workers: Vec::new(),
+            secrets: purposes.into_iter().map(|purpose| (purpose, true)).collect::<BTreeMap<_, _>>(),
+            kubeconfig: Kubeconfig::Ours(now() + Duration::days(365)),
+            template: Template::Owned,
+            health: Health { connected: true, last_success: Some(now()), failures: 0 },
+            workload: Some(view),
+        };
+        Self { observed }
+    }
+
+    fn view(&mut self) -> &mut View {
+        self.observed.workload.as_mut().unwrap()
+    }
+
+    fn etcd(&mut self) -> &mut Etcd {
+        self.view().etcd.as_mut().unwrap().as_mut().unwrap()
+    }
+
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut Machine)) -> &mut Self {
+        change(Arc::make_mut(&mut self.observed.machines[index].machine));
+        self
+    }
+
+    /// A Machine whose deletion has come to the control plane's hook.
+    fn deleting(&mut self, index: usize) -> &mut Self {
+        self.change(index, |machine| {
+            machine.metadata.deletion_timestamp = Some(engine::time::time(now()));
+            engine::conditions::set(
+                machine,
+                now(),
+                engine::conditions::new("Deleting", "True", "WaitingForPreTerminateHook", ""),
+            );
+        })
+    }
+
+    /// The steps that matter here: without those that every reconcile has.
+    fn steps(&self) -> Vec<Step> {
+        let all = plan(&self.observed, now()).steps;
+        all.into_iter()
+            .filter(|step| !matches!(step, Step::SyncMachines | Step::ReadCertificateExpiry(_)))
+            .collect()
+    }
+
+    fn condition(&self, type_: &str) -> (String, String, String) {
+        let plan = plan(&self.observed, now());
+        let found = plan.control_plane.condition(type_).unwrap().clone();
+        (found.status, found.reason, found.message)
+    }
+}
+
+fn add_node(view: &mut View, name: &str) {
+    let node: Node = from(json!({
+        "metadata": {"name": name, "labels": {"node-role.kubernetes.io/control-plane": ""}, "creationTimestamp": "2026-11-21T02:00:00Z"},
+        "spec": {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }));
+    view.nodes.insert(name.to_owned(), Arc::new(node));
+    for component in ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"] {
+        let pod: Pod = from(json!({
+            "metadata": {"name": format!("{component}-{name}"), "namespace": "kube-system"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        }));
+        view.pods.insert(format!("{component}-{name}"), Arc::new(pod));
+    }
+}
+
+fn three(version: &str) -> Vec<Machine> {
+    vec![machine("a", version, 30), machine("b", version, 20), machine("c", version, 10)]
+}
+
+fn condition(status: &str, reason: &str, message: &str) -> (String, String, String) {
+    (status.to_owned(), reason.to_owned(), message.to_owned())
+}
+
+#[test]
+fn nothing_before_the_infrastructure_then_certificates_then_the_kubeconfig() {
+    let mut world = World::new(1, "v1.36.0", Vec::new());
+    world.observed.workload = None;
+    world.observed.secrets.clear();
+    world.observed.kubeconfig = Kubeconfig::Missing;
+    Arc::make_mut(&mut world.observed.control_plane).status = None;
+    Arc::make_mut(&mut world.observed.cluster).status = None;
+    assert_eq!(world.steps(), []);
+    assert_eq!(
+        world.condition("Available"),
+        condition("False", "NotAvailable", "Control plane not yet initialized")
+    );
+    assert_eq!(
+        world.condition("EtcdClusterHealthy"),
+        condition("Unknown", "InspectionFailed", "Waiting for Cluster status.infrastructureReady to be true")
+    );
+    assert_eq!(
+        world.condition("ScalingUp"),
+        condition("True", "ScalingUp", "Scaling up from 0 to 1 replicas")
+    );
+
+    world.observed.cluster = Arc::new(cluster());
+    let all = vec![
+        Purpose::ClusterAuthority,
+        Purpose::ServiceAccount,
+        Purpose::FrontProxyAuthority,
+        Purpose::EtcdAuthority,
+    ];
+    assert_eq!(world.steps(), [Step::MakeCertificates(all.clone())]);
+
+    world.observed.secrets = all.into_iter().map(|purpose| (purpose, true)).collect();
+    assert_eq!(world.steps(), [Step::MakeKubeconfig, Step::CreateMachine(Entry::Init, None)]);
+
+    Arc::make_mut(&mut world.observed.cluster).spec.control_plane_endpoint = None;
+    assert_eq!(world.steps(), []);
+}
+
+#[test]
+fn certificates_are_never_made_again() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    world.observed.secrets.remove(&Purpose::EtcdAuthority);
+    assert_eq!(world.steps(), []);
+    assert_eq!(
+        world.condition("CertificatesAvailable"),
+        condition("False", "NotAvailable", "Missing Secrets: c-etcd")
+    );
+}
+
+#[test]
+fn a_settled_control_plane_looks_at_add_ons_only() {
+    let world = World::new(3, "v1.36.0", three("v1.36.0"));
+    assert_eq!(world.steps(), [Step::UpdateAddons]);
+    for type_ in ["Available", "EtcdClusterHealthy", "ControlPlaneComponentsHealthy", "Initialized"] {
+        let (status, _, message) = world.condition(type_);
+        assert_eq!((status.as_str(), message.as_str()), ("True", ""), "{type_}");
+    }
+    assert_eq!(world.condition("RollingOut").0, "False");
+    let status = plan(&world.observed, now()).control_plane.status.unwrap();
+    assert_eq!((status.replicas, status.up_to_date_replicas), (Some(3), Some(3)));
+    assert_eq!(status.version.as_deref(), Some("v1.36.0"));
+}
+
+#[test]
+fn scales_up_by_one_when_all_is_well() {
+    let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
+    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
+    world.change(2, |machine| machine.status.as_mut().unwrap().node_ref = None);
+    assert_eq!(world.steps(), []);
+    let expected = "Scaling up from 3 to 5 replicas is blocked because:\n* waiting for control plane components to become healthy\n\
+                    * waiting for etcd cluster to become healthy";
+    assert_eq!(world.condition("ScalingUp"), condition("True", "ScalingUp", expected));
+    let event = plan(&world.observed, now()).event.unwrap();
+    assert!(
+        event.ends_with("Machine c does not have a corresponding Node yet (Machine.status.nodeRef not set)"),
+        "{event}"
+    );
+}
+
+#[test]
+fn what_a_stopped_process_left_is_deleted_first() {
+    let mut world = World::new(1, "v1.36.0", Vec::new());
+    world.observed.leftovers = vec!["cp-x".to_owned()];
+    let steps = [Step::DeleteLeftovers(vec!["cp-x".to_owned()]), Step::CreateMachine(Entry::Init, None)];
+    assert_eq!(world.steps(), steps);
+}
+
+#[test]
+fn joins_the_emptiest_failure_domain() {
+    let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
+    for (index, domain) in ["x", "y", "x"].into_iter().enumerate() {
+        world.change(index, |machine| machine.spec.failure_domain = Some(domain.to_owned()));
+    }
+    let domains = ["x", "y", "z"].map(|name| json!({"name": name, "controlPlane": name != "z"}));
+    let status = json!({"initialization": {"infrastructureProvisioned": true}, "failureDomains": domains});
+    Arc::make_mut(&mut world.observed.cluster).status = Some(from(status));
+    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, Some("y".to_owned()))]);
+    Arc::make_mut(&mut world.observed.control_plane).spec.replicas = Some(1);
+    let steps = world.steps();
+    assert_eq!(
+        steps.last(),
+        Some(&Step::DeleteMachine("a".to_owned())),
+        "the oldest of the fullest: {steps:?}"
+    );
+}
+
+#[test]
+fn scaling_down_moves_the_leader_first() {
+    let mut world = World::new(1, "v1.36.0", three("v1.36.0"));
+    let to_youngest = Step::MoveLeader { from: "a".to_owned(), to: 3 };
+    assert_eq!(world.steps(), [to_youngest, Step::DeleteMachine("a".to_owned())]);
+    world.etcd().leader = 2;
+    assert_eq!(world.steps(), [Step::DeleteMachine("a".to_owned())]);
+    world.change(1, |machine| {
+        let annotations = machine.metadata.annotations.get_or_insert_default();
+        annotations.insert("cluster.x-k8s.io/delete-machine".to_owned(), String::new());
+    });
+    let steps = world.steps();
+    assert_eq!(steps.last(), Some(&Step::DeleteMachine("b".to_owned())), "marked goes first: {steps:?}");
+}
+
+#[test]
+fn a_leaving_member_is_removed_before_its_machine() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.deleting(1);
+    assert_eq!(world.steps(), [Step::RemoveMember(2), Step::RemoveHook("b".to_owned())]);
+    assert_eq!(
+        world.condition("EtcdClusterHealthy"),
+        condition("False", "NotHealthy", "* Machine b:\n  * EtcdMemberHealthy: Machine is deleting")
+    );
+    world.etcd().members.remove(1);
+    assert_eq!(world.steps(), [Step::RemoveHook("b".to_owned())]);
+    world.etcd().members.remove(1);
+    assert_eq!(
+        world.steps(),
+        [Step::RemoveHook("b".to_owned())],
+        "one member is left, and it is not this Machine's"
+    );
+    world.etcd().members = vec![Member { id: 2, name: "b".into(), ..Member::default() }];
+    assert_eq!(world.steps(), [], "the last member never goes");
+    world.view().etcd = Some(Err("down".to_owned()));
+    assert_eq!(world.steps(), [], "not without etcd");
+}
+
+#[test]
+fn other_hooks_come_before_ours() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.deleting(1).change(1, |machine| {
+        let annotations = machine.metadata.annotations.get_or_insert_default();
+        annotations
+            .insert("pre-terminate.delete.hook.machine.cluster.x-k8s.io/mine".to_owned(), String::new());
+    });
+    assert!(!world.steps().contains(&Step::RemoveHook("b".to_owned())));
+}
+
+#[test]
+fn a_rollout_adds_then_removes_the_outdated() {
+    let mut machines = three("v1.35.0");
+    let world = World::new(3, "v1.36.0", machines.clone());
+    assert_eq!(world.steps(), [Step::PrepareUpgrade, Step::CreateMachine(Entry::Join, None)]);
+    let expected = "Rolling out 3 not up-to-date replicas\n* Version v1.35.0, v1.36.0 required\n* KubeadmConfig is not up-to-date";
+    assert_eq!(world.condition("RollingOut"), condition("True", "RollingOut", expected));
+    let expected =
+        "* Machines a, b, c:\n  * Version v1.35.0, v1.36.0 required\n  * KubeadmConfig is not up-to-date";
+    assert_eq!(world.condition("MachinesUpToDate"), condition("False", "NotUpToDate", expected));
+
+    machines.push(machine("d", "v1.36.0", 1));
+    let world = World::new(3, "v1.36.0", machines);
+    let steps = world.steps();
+    assert_eq!(steps.last(), Some(&Step::DeleteMachine("a".to_owned())), "{steps:?}");
+    assert!(steps.contains(&Step::MoveLeader { from: "a".to_owned(), to: 4 }), "up-to-date leads: {steps:?}");
+}
+
+#[test]
+fn a_rollout_without_surge_removes_first() {
+    let mut world = World::new(3, "v1.36.0", three("v1.35.0"));
+    let strategy = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}});
+    Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(from(strategy));
+    assert_eq!(world.steps().last(), Some(&Step::DeleteMachine("a".to_owned())));
+}
+
+#[test]
+fn what_makes_a_machine_outdated() {
+    type Change = fn(&mut World);
+    let cases: [(&str, Change, bool); 7] = [
+        ("nothing", |_| {}, false),
+        (
+            "template",
+            |world| {
+                world.observed.machines[0].cloned_from =
+                    Some(("old".into(), "DevMachineTemplate.infra".into()))
+            },
+            true,
+        ),
+        ("infrastructure is gone", |world| world.observed.machines[0].cloned_from = None, false),
+        ("config is gone", |world| world.observed.machines[0].config = None, false),
+        (
+            "discovery",
+            |world| {
+                config(
+                    world,
+                    json!({"joinConfiguration": {"controlPlane": {}, "discovery": {"tlsBootstrapToken": "x"}}, "clusterConfiguration": {"controlPlaneEndpoint": "e"}, "format": "cloud-config"}),
+                )
+            },
+            false,
+        ),
+        (
+            "initialised",
+            |world| {
+                config(
+                    world,
+                    json!({"initConfiguration": {"nodeRegistration": {"imagePullPolicy": "IfNotPresent"}}, "clusterConfiguration": {}}),
+                )
+            },
+            false,
+        ),
+        (
+            "kubelet arguments",
+            |world| {
+                config(
+                    world,
+                    json!({"joinConfiguration": {"controlPlane": {}, "nodeRegistration": {"kubeletExtraArgs": [{"name": "a", "value": "b"}]}}}),
+                )
+            },
+            true,
+        ),
+    ];
+    for (name, change, outdated) in cases {
+        let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+        change(&mut world);
+        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{name}");
+    }
+}
+
+fn config(world: &mut World, spec: Value) {
+    world.observed.machines[0].config =
+        Some(Arc::new(KubeadmConfig { spec: from(spec), ..KubeadmConfig::default() }));
+}
+
+#[test]
+fn rollout_dates() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let rollout = |after: i64, days: i32| {
+        from(
+            json!({"after": (now() + Duration::minutes(after)).to_rfc3339(), "before": {"certificatesExpiryDays": days}}),
+        )
+    };
+    let expires = (now() + Duration::days(20)).to_rfc3339();
+    world.change(0, |machine| machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires));
+    for (after, days, outdated) in [(10, 7, false), (-10, 7, true), (-40, 7, false), (10, 21, true)] {
+        Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(rollout(after, days));
+        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{after} {days}");
+    }
+}
+
+#[test]
+fn members_without_a_machine_go_when_the_quorum_stays() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    world.etcd().members.push(Member { id: 9, name: "gone".into(), ..Member::default() });
+    assert_eq!(world.steps(), [Step::RemoveMember(9)]);
+    assert_eq!(
+        world.condition("EtcdClusterHealthy"),
+        condition("False", "NotHealthy", "* Etcd member gone does not have a corresponding Machine")
+    );
+    world.etcd().members.push(Member { id: 10, name: "x".into(), is_learner: true, ..Member::default() });
+    assert!(!world.steps().contains(&Step::RemoveMember(9)), "not while a member learns");
+}
+
+#[test]
+fn deletion_waits_for_workers_then_deletes_all_at_once() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    Arc::make_mut(&mut world.observed.control_plane).metadata.deletion_timestamp =
+        Some(engine::time::time(now()));
+    world.observed.workers = vec!["Machine w".to_owned()];
+    assert_eq!(world.steps(), []);
+    assert_eq!(world.condition("Deleting").1, "WaitingForWorkersDeletion");
+    world.observed.workers.clear();
+    let steps = world.steps();
+    assert_eq!(steps.iter().filter(|step| matches!(step, Step::DeleteMachine(_))).count(), 3);
+    assert_eq!(steps.iter().filter(|step| matches!(step, Step::RemoveHook(_))).count(), 3);
+    assert_eq!(
+        world.condition("Deleting"),
+        condition("True", "WaitingForMachineDeletion", "Deleting 3 Machines")
+    );
+    assert_eq!(world.condition("ScalingDown").2, "Scaling down from 3 to 0 replicas");
+    world.observed.machines.clear();
+    assert_eq!(world.steps(), [Step::RemoveFinalizer]);
+}
+
+#[test]
+fn a_short_loss_of_connection_changes_nothing() {
+    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+    let before = plan(&world.observed, now());
+    world.observed.control_plane = Arc::new(before.control_plane);
+    for (member, machine) in world.observed.machines.iter_mut().zip(before.machines) {
+        member.machine = Arc::new(machine);
+    }
+    world.observed.workload = None;
+    world.observed.health =
+        Health { connected: false, last_success: Some(now() - Duration::minutes(4)), failures: 3 };
+    assert_eq!(world.condition("EtcdClusterHealthy").0, "True");
+    assert_eq!(world.steps(), []);
+    world.observed.health.last_success = Some(now() - Duration::minutes(6));
+    assert_eq!(
+        world.condition("EtcdClusterHealthy"),
+        condition("Unknown", "ConnectionDown", "Last successful probe at 2026-11-21T02:54:00Z")
+    );
+}
+
+#[test]
+fn quorum_decides_on_availability() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30), machine("b", "v1.36.0", 20)]);
+    world.deleting(1);
+    let expected = "* 1 of 2 etcd members is healthy, at least 2 healthy member required for etcd quorum";
+    assert_eq!(world.condition("Available"), condition("False", "NotAvailable", expected));
+}
+
+#[test]
+fn pods_tell_what_is_wrong() {
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    world.view().pods.clear();
+    let expected = "* Machine a:\n  * Control plane components: Pod does not exist";
+    assert_eq!(world.condition("ControlPlaneComponentsHealthy"), condition("False", "NotHealthy", expected));
+    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let crash = json!({
+        "metadata": {"name": "kube-scheduler-a"},
+        "status": {"phase": "Running", "containerStatuses": [{
+            "name": "kube-scheduler", "image": "", "imageID": "", "ready": false, "restartCount": 3,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}},
+        }]},
+    });
+    world.view().pods.insert("kube-scheduler-a".to_owned(), Arc::new(from(crash)));
+    let expected =
+        "* Machine a:\n  * SchedulerPodHealthy: Container kube-scheduler is waiting: CrashLoopBackOff";
+    assert_eq!(world.condition("ControlPlaneComponentsHealthy"), condition("False", "NotHealthy", expected));
+}

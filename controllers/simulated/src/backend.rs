@@ -1,0 +1,136 @@
+//! All workload clusters of this process, by namespace and name of their Cluster, and the ports they listen on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::network::Listener;
+use engine::{Error, Manager, NamespacedName, Result};
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::names::PORTS;
+use crate::workload::Workload;
+
+/// All workload clusters. Cheap to clone.
+#[derive(Clone)]
+pub struct Backend(Arc<Inner>);
+
+struct Inner {
+    manager: Manager,
+    host: String,
+    clusters: tokio::sync::Mutex<BTreeMap<NamespacedName, Running>>,
+    next_port: Mutex<u16>,
+}
+
+struct Running {
+    workload: Arc<Workload>,
+    port: u16,
+    accepting: JoinHandle<()>,
+}
+
+impl Backend {
+    /// Clusters that listen on `host`.
+    pub fn new(manager: &Manager, host: &str) -> Self {
+        Self(Arc::new(Inner {
+            manager: manager.clone(),
+            host: host.to_owned(),
+            clusters: tokio::sync::Mutex::default(),
+            next_port: Mutex::new(PORTS.start),
+        }))
+    }
+
+    /// The host on which all clusters listen.
+    pub fn host(&self) -> &str {
+        &self.0.host
+    }
+
+    /// The cluster, when it runs.
+    pub async fn get(&self, cluster: &NamespacedName) -> Option<Arc<Workload>> {
+        self.0.clusters.lock().await.get(cluster).map(|running| running.workload.clone())
+    }
+
+    /// The cluster and its port; started on `wanted` (for `None` any free port that is not `reserved`) where it does not run.
+    ///
+    /// # Errors
+    /// Where no port is free, or the one wanted is taken.
+    pub async fn start(
+        &self,
+        cluster: &NamespacedName,
+        wanted: Option<u16>,
+        reserved: &BTreeSet<u16>,
+    ) -> Result<(Arc<Workload>, u16)> {
+        let mut clusters = self.0.clusters.lock().await;
+        if let Some(running) = clusters.get(cluster) {
+            return Ok((running.workload.clone(), running.port));
+        }
+        let listener = self.listen(wanted, reserved).await?;
+        let manager = &self.0.manager;
+        let workload = Workload::new(manager.clock(), manager.random()).await;
+        let workload = workload.map_err(|error| Error::failed(error.to_string()))?;
+        let port = listener.port();
+        let accepting = manager.spawn(accept(listener, workload.clone()));
+        clusters.insert(cluster.clone(), Running { workload: workload.clone(), port, accepting });
+        Ok((workload, port))
+    }
+
+    /// Ends the cluster and closes its port.
+    pub async fn remove(&self, cluster: &NamespacedName) {
+        if let Some(running) = self.0.clusters.lock().await.remove(cluster) {
+            running.workload.close();
+            running.accepting.abort();
+        }
+    }
+
+    async fn listen(&self, wanted: Option<u16>, reserved: &BTreeSet<u16>) -> Result<Box<dyn Listener>> {
+        let network = self.0.manager.network();
+        if let Some(port) = wanted {
+            // Kubeconfigs and certificates name the endpoint: no other port will do.
+            let taken = |error| {
+                Error::failed(format!(
+                    "cannot listen on {}:{port}, the cluster's endpoint: {error}; end the process that holds the port, \
+                     which may be another firstlight (it is tried again until it succeeds), or delete the Cluster",
+                    self.0.host
+                ))
+            };
+            return network.listen(&self.0.host, port).await.map_err(taken);
+        }
+        for _ in PORTS {
+            let port = self.next_port();
+            if reserved.contains(&port) {
+                continue;
+            }
+            // Another process may hold the port: try the next.
+            if let Ok(listener) = network.listen(&self.0.host, port).await {
+                return Ok(listener);
+            }
+        }
+        Err(Error::failed(format!(
+            "no port from {} to {} is free on {}",
+            PORTS.start,
+            PORTS.end - 1,
+            self.0.host
+        )))
+    }
+
+    fn next_port(&self) -> u16 {
+        let mut next = self.0.next_port.lock();
+        let port = *next;
+        *next = if port + 1 < PORTS.end { port + 1 } else { PORTS.start };
+        port
+    }
+}
+
+async fn accept(mut listener: Box<dyn Listener>, workload: Arc<Workload>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let workload = workload.clone();
+                drop(tokio::spawn(async move { workload.serve(stream).await }));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a workload cluster could not accept a connection");
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}

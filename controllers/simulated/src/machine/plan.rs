@@ -1,0 +1,332 @@
+//! Which parts of a simulated machine run at a given moment. Pure.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use engine::conditions;
+use machinery::clock::parse_rfc3339;
+use schemas::infrastructure::{InMemoryComponent, InMemoryMachineBackend};
+use schemas::meta::Condition;
+
+/// What decides about a machine.
+#[derive(Debug, Clone, Default)]
+pub struct Observed<'a> {
+    /// The machine's UID: the jitter of its start-up durations follows from it.
+    pub uid: &'a str,
+    /// Its start-up durations.
+    pub backend: Option<&'a InMemoryMachineBackend>,
+    /// Its conditions as they are.
+    pub conditions: &'a [Condition],
+    /// Whether it belongs to the control plane.
+    pub control_plane: bool,
+    /// Whether its Machine has its bootstrap data.
+    pub has_bootstrap_data: bool,
+    /// Whether the Cluster's infrastructure is provisioned.
+    pub infrastructure_provisioned: bool,
+    /// Whether the Cluster's control plane is initialized.
+    pub control_plane_initialized: bool,
+    /// Whether it has started once before, here or elsewhere.
+    pub bootstrapped: bool,
+}
+
+/// A part of a machine that takes its time to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The machine itself.
+    Vm,
+    /// Its node.
+    Node,
+    /// The member of the etcd cluster.
+    Etcd,
+    /// The API server, and with it the rest of a control plane.
+    ApiServer,
+}
+
+/// What has to be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    /// The parts that run.
+    pub running: Vec<Part>,
+    /// The conditions of the parts, in order.
+    pub conditions: Vec<Condition>,
+    /// When the next part is due.
+    pub due_after: Option<Duration>,
+}
+
+const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
+
+impl Part {
+    /// The condition that tells whether it runs.
+    pub fn condition(self) -> &'static str {
+        match self {
+            Self::Vm => "VMProvisioned",
+            Self::Node => "NodeProvisioned",
+            Self::Etcd => "EtcdProvisioned",
+            Self::ApiServer => "APIServerProvisioned",
+        }
+    }
+
+    /// The part after which its own start-up duration begins.
+    fn after(self) -> Option<Self> {
+        match self {
+            Self::Vm => None,
+            Self::Node => Some(Self::Vm),
+            Self::Etcd | Self::ApiServer => Some(Self::Node),
+        }
+    }
+
+    fn component(self, backend: &InMemoryMachineBackend) -> Option<&InMemoryComponent> {
+        match self {
+            Self::Vm => backend.vm.as_ref(),
+            Self::Node => backend.node.as_ref(),
+            Self::Etcd => backend.etcd.as_ref(),
+            Self::ApiServer => backend.api_server.as_ref(),
+        }
+    }
+}
+
+/// The parts that a machine has.
+pub fn parts(control_plane: bool) -> &'static [Part] {
+    if control_plane { &[Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] } else { &[Part::Vm, Part::Node] }
+}
+
+/// Decides which parts run at `now`.
+pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
+    let mut plan = Plan::default();
+    for part in parts(observed.control_plane) {
+        let condition = match blocked(observed, *part, &plan) {
+            Some(reason) => conditions::is_false(part.condition(), reason, ""),
+            None => started(observed, *part, now, &mut plan),
+        };
+        plan.conditions.push(condition);
+    }
+    plan
+}
+
+/// Why the part cannot begin to start; a part that runs is never blocked again.
+fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static str> {
+    if transition(observed, part).is_some() {
+        return None;
+    }
+    match part {
+        Part::Vm if !observed.infrastructure_provisioned => Some("WaitingForClusterInfrastructureReady"),
+        Part::Vm if observed.has_bootstrap_data => None,
+        Part::Vm if !observed.control_plane && !observed.control_plane_initialized => {
+            Some("WaitingForControlPlaneInitialized")
+        }
+        Part::Vm => Some("WaitingForBootstrapData"),
+        _ if !plan.running.contains(&Part::Vm) => Some("WaitingForVMProvisioned"),
+        Part::Etcd | Part::ApiServer if !plan.running.contains(&Part::Node) => {
+            Some("WaitingForNodeProvisioned")
+        }
+        Part::Node | Part::Etcd | Part::ApiServer => None,
+    }
+}
+
+/// The condition of a part that is starting or runs.
+fn started(observed: &Observed<'_>, part: Part, now: DateTime<Utc>, plan: &mut Plan) -> Condition {
+    let remaining = if transition(observed, part).is_some() || observed.bootstrapped {
+        TimeDelta::zero()
+    } else {
+        begin(observed, part, now) + duration(observed, part) - now
+    };
+    if remaining > TimeDelta::zero() {
+        let remaining = remaining.to_std().unwrap_or_default();
+        plan.due_after = Some(plan.due_after.map_or(remaining, |due| due.min(remaining)));
+        return conditions::is_false(part.condition(), WAITING_FOR_STARTUP, "");
+    }
+    plan.running.push(part);
+    conditions::is_true(part.condition(), "Provisioned")
+}
+
+/// When the start-up duration of the part began: with the part before it; for the first, when it was first seen waiting.
+fn begin(observed: &Observed<'_>, part: Part, now: DateTime<Utc>) -> DateTime<Utc> {
+    match part.after() {
+        Some(before) => transition(observed, before).unwrap_or(now),
+        None => started_waiting(observed).unwrap_or(now),
+    }
+}
+
+/// The VM's condition gets its time anew when its reason becomes `WaitingForStartupTimeout` (see [`restart_time`]).
+fn started_waiting(observed: &Observed<'_>) -> Option<DateTime<Utc>> {
+    let condition = find(observed, Part::Vm)?;
+    (condition.reason == WAITING_FOR_STARTUP)
+        .then(|| parse_rfc3339(&condition.last_transition_time))
+        .flatten()
+}
+
+/// Whether the time of the VM's condition must be set although its status stays `False`: it is when the machine began to start,
+/// and nothing else in the object says so.
+pub fn restart_time(before: Option<&Condition>, after: &Condition) -> bool {
+    after.type_ == Part::Vm.condition()
+        && after.reason == WAITING_FOR_STARTUP
+        && before.is_none_or(|before| before.reason != WAITING_FOR_STARTUP)
+}
+
+/// Since when the part runs; `None` if it does not.
+fn transition(observed: &Observed<'_>, part: Part) -> Option<DateTime<Utc>> {
+    let condition = find(observed, part)?;
+    (condition.status == conditions::TRUE).then(|| parse_rfc3339(&condition.last_transition_time)).flatten()
+}
+
+fn find<'a>(observed: &Observed<'a>, part: Part) -> Option<&'a Condition> {
+    observed.conditions.iter().find(|condition| condition.type_ == part.condition())
+}
+
+/// The start-up duration with its jitter: up to that fraction more, the same each time it is computed for one machine.
+fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
+    let provisioning = observed
+        .backend
+        .and_then(|backend| part.component(backend))
+        .and_then(|component| component.provisioning.as_ref());
+    let Some(provisioning) = provisioning else { return TimeDelta::zero() };
+    let base = machinery::duration::parse(&provisioning.startup_duration).unwrap_or_default().as_secs_f64();
+    let jitter: f64 =
+        provisioning.startup_jitter.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    let fraction = fraction(&format!("{}/{}", observed.uid, part.condition()));
+    let seconds = base * (1.0 + jitter.clamp(0.0, 1.0) * fraction);
+    TimeDelta::try_milliseconds((seconds * 1000.0) as i64).unwrap_or_default()
+}
+
+/// A number in 0..1 that `seed` decides (FNV-1a).
+fn fraction(seed: &str) -> f64 {
+    let hash = crate::hash::fnv1a(seed.as_bytes());
+    (hash >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use schemas::infrastructure::InMemoryProvisioning;
+
+    use super::*;
+
+    fn component(duration: &str) -> Option<InMemoryComponent> {
+        let provisioning = InMemoryProvisioning { startup_duration: duration.into(), ..Default::default() };
+        Some(InMemoryComponent { provisioning: Some(provisioning) })
+    }
+
+    fn backend() -> InMemoryMachineBackend {
+        InMemoryMachineBackend {
+            vm: component("10s"),
+            node: component("2s"),
+            etcd: component("2s"),
+            api_server: component("2s"),
+        }
+    }
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn condition(part: Part, status: &str, reason: &str, seconds: i64) -> Condition {
+        let time = machinery::clock::rfc3339(at(seconds));
+        Condition { last_transition_time: time, ..conditions::new(part.condition(), status, reason, "") }
+    }
+
+    fn reasons(plan: &Plan) -> Vec<&str> {
+        plan.conditions.iter().map(|condition| condition.reason.as_str()).collect()
+    }
+
+    #[test]
+    fn the_gates_come_first() {
+        let base = Observed { control_plane: false, ..Observed::default() };
+        let cases = [
+            (Observed { ..base.clone() }, "WaitingForClusterInfrastructureReady"),
+            (
+                Observed { infrastructure_provisioned: true, ..base.clone() },
+                "WaitingForControlPlaneInitialized",
+            ),
+            (
+                Observed {
+                    infrastructure_provisioned: true,
+                    control_plane_initialized: true,
+                    ..base.clone()
+                },
+                "WaitingForBootstrapData",
+            ),
+            (
+                Observed { infrastructure_provisioned: true, control_plane: true, ..base.clone() },
+                "WaitingForBootstrapData",
+            ),
+        ];
+        for (observed, expected) in cases {
+            let plan = plan(&observed, at(0));
+            assert_eq!(plan.conditions[0].reason, expected, "{observed:?}");
+            assert!(
+                plan.conditions[1..].iter().all(|condition| condition.reason == "WaitingForVMProvisioned")
+            );
+            assert!(plan.running.is_empty() && plan.due_after.is_none());
+        }
+    }
+
+    #[test]
+    fn parts_start_one_after_the_other() {
+        let backend = backend();
+        let observed = |conditions| Observed {
+            backend: Some(&backend),
+            conditions,
+            control_plane: true,
+            has_bootstrap_data: true,
+            infrastructure_provisioned: true,
+            ..Observed::default()
+        };
+        let waiting = [condition(Part::Vm, "False", WAITING_FOR_STARTUP, 0)];
+        let first = plan(&observed(&waiting), at(4));
+        assert_eq!((first.due_after, first.running.len()), (Some(Duration::from_secs(6)), 0));
+        let second = plan(&observed(&waiting), at(10));
+        assert_eq!(second.running, [Part::Vm]);
+        assert_eq!(second.due_after, Some(Duration::from_secs(2)));
+        assert_eq!(
+            reasons(&second),
+            ["Provisioned", WAITING_FOR_STARTUP, "WaitingForNodeProvisioned", "WaitingForNodeProvisioned"]
+        );
+        let node = [
+            condition(Part::Vm, "True", "Provisioned", 10),
+            condition(Part::Node, "True", "Provisioned", 12),
+        ];
+        let third = plan(&observed(&node), at(14));
+        assert_eq!(third.running, [Part::Vm, Part::Node, Part::Etcd, Part::ApiServer]);
+        assert_eq!(third.due_after, None);
+    }
+
+    #[test]
+    fn without_durations_or_when_started_before_everything_runs_at_once() {
+        let slow = backend();
+        for (backend, bootstrapped) in [(None, false), (Some(&slow), true)] {
+            let observed = Observed {
+                backend,
+                bootstrapped,
+                control_plane: true,
+                has_bootstrap_data: true,
+                infrastructure_provisioned: true,
+                ..Observed::default()
+            };
+            assert_eq!(plan(&observed, at(0)).running.len(), 4);
+        }
+    }
+
+    #[test]
+    fn what_runs_stays_whatever_happens_around_it() {
+        let running =
+            [condition(Part::Vm, "True", "Provisioned", 0), condition(Part::Node, "True", "Provisioned", 0)];
+        let observed = Observed { conditions: &running, ..Observed::default() };
+        assert_eq!(plan(&observed, at(0)).running, [Part::Vm, Part::Node]);
+    }
+
+    #[test]
+    fn jitter_stays_within_its_fraction_and_does_not_change() {
+        let mut backend = backend();
+        backend.vm = Some(InMemoryComponent {
+            provisioning: Some(InMemoryProvisioning {
+                startup_duration: "10s".into(),
+                startup_jitter: Some("0.2".into()),
+            }),
+        });
+        for uid in ["a", "b", "c", "d"] {
+            let observed = Observed { uid, backend: Some(&backend), ..Observed::default() };
+            let first = duration(&observed, Part::Vm);
+            assert_eq!(first, duration(&observed, Part::Vm));
+            assert!((10_000..=12_000).contains(&first.num_milliseconds()), "{first}");
+        }
+    }
+}

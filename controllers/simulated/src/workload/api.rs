@@ -1,0 +1,126 @@
+//! Reads and writes of the infrastructure itself in a workload cluster's API, as a kubelet or kubeadm would make them.
+
+use machinery::status::Status;
+use registry::{Context, DeleteOptions, Input, ListOptions, PatchBody, Registry, Served, Subresource};
+use serde_json::{Value, json};
+
+/// Where an object of a workload cluster is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// API group, empty for the core group.
+    pub group: &'a str,
+    /// Plural of the kind.
+    pub plural: &'a str,
+    /// Empty for cluster-scoped objects.
+    pub namespace: &'a str,
+    /// The name.
+    pub name: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// A node.
+    pub fn node(name: &'a str) -> Self {
+        Self { group: "", plural: "nodes", namespace: "", name }
+    }
+
+    /// A pod.
+    pub fn pod(namespace: &'a str, name: &'a str) -> Self {
+        Self { group: "", plural: "pods", namespace, name }
+    }
+}
+
+/// The API of one workload cluster, from inside.
+#[derive(Clone)]
+pub struct Api {
+    registry: Registry,
+}
+
+const MANAGER: &str = "simulated-host";
+
+impl Api {
+    /// Over `registry`.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry }
+    }
+
+    fn served(&self, group: &str, plural: &str) -> Result<Served, Status> {
+        self.registry.served(group, "v1", plural).ok_or_else(Status::no_such_path)
+    }
+
+    /// Creates `object` with its status, unless there is one of that name.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn ensure(&self, object: Value) -> Result<(), Status> {
+        let text =
+            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let definitions = self.registry.definitions();
+        let definition = definitions.by_kind(group, &kind).ok_or_else(Status::no_such_path)?;
+        let served = self.served(group, &definition.plural)?;
+        let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+        let mut context = Context::internal(MANAGER);
+        let status = object.get("status").cloned();
+        match self.registry.create(&mut context, &served, &namespace, "", Input::new(object)).await {
+            Ok(_) => {}
+            Err(error) if error.reason == "AlreadyExists" => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        if let (Some(status), true) = (status, served.version.status) {
+            let patch = PatchBody::Merge(json!({"status": status}).to_string().into());
+            self.registry.patch(&mut context, &served, &namespace, &name, Subresource::Status, patch).await?;
+        }
+        Ok(())
+    }
+
+    /// The object, if it is there.
+    pub fn get(&self, place: Place<'_>) -> Option<Value> {
+        let served = self.served(place.group, place.plural).ok()?;
+        let bytes = self.registry.get(&served, place.namespace, place.name, Subresource::None, "").ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// The objects with this label (`component=etcd`), by name.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn list(&self, place: Place<'_>, label_selector: &str) -> Result<Vec<Value>, Status> {
+        let served = self.served(place.group, place.plural)?;
+        let options = ListOptions { label_selector: label_selector.to_owned(), ..ListOptions::default() };
+        let list =
+            self.registry.list(&mut Context::internal(MANAGER), &served, place.namespace, &options).await?;
+        let parse = |item: &registry::Item| serde_json::from_slice(&item.object).ok();
+        Ok(list.items.iter().filter_map(parse).collect())
+    }
+
+    /// Merges `patch` into the object.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn merge(&self, place: Place<'_>, patch: Value) -> Result<(), Status> {
+        let served = self.served(place.group, place.plural)?;
+        let patch = PatchBody::Merge(patch.to_string().into());
+        let mut context = Context::internal(MANAGER);
+        let outcome = self
+            .registry
+            .patch(&mut context, &served, place.namespace, place.name, Subresource::None, patch)
+            .await;
+        outcome.map(drop)
+    }
+
+    /// Deletes the object at once; one that is gone already is no error.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn delete(&self, place: Place<'_>) -> Result<(), Status> {
+        let served = self.served(place.group, place.plural)?;
+        let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        let mut context = Context::internal(MANAGER);
+        match self.registry.delete(&mut context, &served, place.namespace, place.name, &options).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.code == 404 => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

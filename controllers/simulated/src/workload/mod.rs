@@ -1,0 +1,283 @@
+//! A workload cluster: an API server of its own over the `memory` engine, and what the machines put into it.
+
+pub mod api;
+pub mod etcd;
+pub mod eviction;
+pub mod kinds;
+pub mod objects;
+pub mod portforward;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::network::BoxStream;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use machinery::status::Status;
+use parking_lot::Mutex;
+use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, server_config};
+use pki::{CertificateAuthority, Leaf, Usage};
+use registry::{Housekeeping, Registry};
+use rustls::ServerConfig;
+use serving::listener::Tls;
+use serving::{Listener, Server, VersionInfo};
+use store::{Memory, Store};
+use tokio::io::DuplexStream;
+use tokio_util::sync::CancellationToken;
+
+use self::api::{Api, Place};
+use self::etcd::Etcd;
+use self::eviction::Eviction;
+use self::objects::Host;
+use self::portforward::{PortForward, Ports};
+use crate::machine::plan::Part;
+use crate::names::{ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
+
+/// The static pods of a control plane that come with its API server.
+const CONTROL_PLANE_PODS: [&str; 3] = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
+const ETCD_PORT: u16 = 2379;
+const API_PORT: u16 = 6443;
+
+/// What can go wrong in a workload cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its API refused.
+    #[error("the workload cluster's API: {0}")]
+    Api(#[from] Status),
+    /// A certificate.
+    #[error("certificates: {0}")]
+    Certificates(#[from] pki::Error),
+    /// Its API server could not be made.
+    #[error("cannot start the workload cluster's API server: {0}")]
+    Start(String),
+}
+
+/// The certificate authorities of a cluster.
+pub struct Authorities {
+    /// `<cluster>-ca`
+    pub cluster: CertificateAuthority,
+    /// `<cluster>-etcd`
+    pub etcd: CertificateAuthority,
+}
+
+/// One workload cluster.
+pub struct Workload {
+    api: Api,
+    listener: Mutex<Option<Listener>>,
+    server: Server,
+    hosts: Mutex<BTreeMap<String, BTreeSet<Part>>>,
+    pods: Arc<Pods>,
+    clock: Clock,
+    random: Random,
+    open: Mutex<Option<CancellationToken>>,
+}
+
+/// What listens inside the pods.
+struct Pods {
+    etcd: Etcd,
+    members: Mutex<BTreeMap<String, Arc<ServerConfig>>>,
+    api_server: Mutex<Option<Listener>>,
+}
+
+impl Ports for Pods {
+    fn connect(&self, namespace: &str, pod: &str, port: u16, stream: DuplexStream) -> Result<(), String> {
+        let refused = || format!("dial tcp {namespace}/{pod}:{port}: connection refused");
+        if namespace != KUBE_SYSTEM {
+            return Err(refused());
+        }
+        let member = self.members.lock().get(pod).cloned();
+        match (member, port) {
+            (Some(config), ETCD_PORT) => {
+                drop(tokio::spawn(self.etcd.clone().serve(pod.to_owned(), config, stream)));
+                Ok(())
+            }
+            (None, API_PORT) if pod.starts_with("kube-apiserver-") => {
+                let listener = self.api_server.lock().clone().ok_or_else(refused)?;
+                drop(tokio::spawn(async move { listener.serve_stream(stream).await }));
+                Ok(())
+            }
+            _ => Err(refused()),
+        }
+    }
+}
+
+impl Workload {
+    /// An empty cluster: namespaces, no nodes, no API server that could be reached.
+    ///
+    /// # Errors
+    /// [`Error::Start`].
+    pub async fn new(clock: &Clock, random: &Random) -> Result<Arc<Self>, Error> {
+        let store = Store::open(Memory::default(), clock.clone()).await;
+        let store = store.map_err(|error| Error::Start(error.to_string()))?;
+        let options = registry::Options {
+            kinds: kinds::manifests(),
+            housekeeping: Housekeeping { service_accounts: false, ..Housekeeping::default() },
+            ..registry::Options::default()
+        };
+        let registry = Registry::open(store, clock.clone(), random.clone(), options)
+            .await
+            .map_err(|error| Error::Start(error.to_string()))?;
+        let api = Api::new(registry.clone());
+        let etcd = Etcd::new(api.clone(), clock.clone());
+        let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_server: Mutex::default() });
+        let server = Server::builder(registry, clock.clone())
+            .version(VersionInfo::default())
+            .connect(portforward::RESOURCE, PortForward(pods.clone()))
+            .connect(eviction::RESOURCE, Eviction(api.clone()))
+            .build();
+        Ok(Arc::new(Self {
+            api,
+            listener: Mutex::default(),
+            server,
+            hosts: Mutex::default(),
+            pods,
+            clock: clock.clone(),
+            random: random.clone(),
+            open: Mutex::default(),
+        }))
+    }
+
+    /// Starts a part of a machine, unless it runs already.
+    ///
+    /// # Errors
+    /// Those of the API and of certificates.
+    pub async fn start(&self, host: &Host, part: Part, authorities: &Authorities) -> Result<(), Error> {
+        if self.runs(&host.name, part) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        match part {
+            Part::Vm => {}
+            Part::Node => self.api.ensure(objects::node(host, now)).await?,
+            Part::Etcd => self.start_etcd(host, &authorities.etcd, now).await?,
+            Part::ApiServer => self.start_api_server(host, &authorities.cluster, now).await?,
+        }
+        self.hosts.lock().entry(host.name.clone()).or_default().insert(part);
+        Ok(())
+    }
+
+    fn runs(&self, host: &str, part: Part) -> bool {
+        self.hosts.lock().get(host).is_some_and(|parts| parts.contains(&part))
+    }
+
+    async fn start_etcd(
+        &self,
+        host: &Host,
+        authority: &CertificateAuthority,
+        now: DateTime<Utc>,
+    ) -> Result<(), Error> {
+        let pod_name = format!("etcd-{}", host.name);
+        let names = vec![pod_name.clone(), host.name.clone(), "localhost".into(), "127.0.0.1".into()];
+        let leaf = Leaf { usage: Usage::ClientAndServer, ..Leaf::server(pod_name.clone(), names) };
+        let identity = authority.issue(&leaf, now, &self.random)?;
+        let clients = ClientCertificates::Required(authority.certificate().to_owned());
+        let certificates = Arc::new(ServerCertificates::new(&identity)?);
+        let config = Arc::new(server_config(certificates, &clients, ALPN_HTTP2, &self.clock)?);
+        let mut pod = objects::static_pod(host, "etcd", now);
+        if self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.is_empty() {
+            objects::lead_from(&mut pod, now);
+        }
+        self.api.ensure(pod).await?;
+        self.pods.members.lock().insert(pod_name, config);
+        Ok(())
+    }
+
+    async fn start_api_server(
+        &self,
+        host: &Host,
+        authority: &CertificateAuthority,
+        now: DateTime<Utc>,
+    ) -> Result<(), Error> {
+        if self.listener.lock().is_none() {
+            let names = [
+                "localhost",
+                "127.0.0.1",
+                "::1",
+                "0.0.0.0",
+                "kubernetes",
+                "kubernetes.default",
+                "kubernetes.default.svc",
+            ];
+            let leaf = Leaf::server("kube-apiserver", names.map(str::to_owned).to_vec());
+            let identity = authority.issue(&leaf, now, &self.random)?;
+            let clients = ClientCertificates::Optional(authority.certificate().to_owned());
+            let certificates = Arc::new(ServerCertificates::new(&identity)?);
+            let config = server_config(certificates, &clients, ALPN_HTTP, &self.clock)?;
+            let listener = Listener::new(self.server.clone(), Some(Tls::new(config)));
+            *self.pods.api_server.lock() = Some(listener.clone());
+            *self.listener.lock() = Some(listener);
+        }
+        for component in CONTROL_PLANE_PODS {
+            self.api.ensure(objects::static_pod(host, component, now)).await?;
+        }
+        for object in objects::kubeadm_objects(&host.version) {
+            self.api.ensure(object).await?;
+        }
+        Ok(())
+    }
+
+    /// Stops all parts of a machine.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn stop(&self, name: &str) -> Result<(), Error> {
+        self.api.delete(Place::node(name)).await?;
+        let etcd = format!("etcd-{name}");
+        if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).is_some() {
+            // Whoever holds a list of members from before must see that this one is gone.
+            let removed = serde_json::json!({"metadata": {"annotations": {ETCD_MEMBER_REMOVED: ""}}});
+            self.api.merge(Place::pod(KUBE_SYSTEM, &etcd), removed).await?;
+            self.api.delete(Place::pod(KUBE_SYSTEM, &etcd)).await?;
+        }
+        self.pods.members.lock().remove(&etcd);
+        for component in CONTROL_PLANE_PODS {
+            self.api.delete(Place::pod(KUBE_SYSTEM, &format!("{component}-{name}"))).await?;
+        }
+        let last = {
+            let mut hosts = self.hosts.lock();
+            hosts.remove(name);
+            !hosts.values().any(|parts| parts.contains(&Part::ApiServer))
+        };
+        if last {
+            self.close();
+        }
+        Ok(())
+    }
+
+    /// Lets clients in once an API server runs and every machine of `expected` (those whose node has been provisioned) is back: after
+    /// a restart of this process nobody sees a cluster that is only half there.
+    pub fn open_when_complete(&self, expected: &BTreeSet<String>) {
+        let complete = {
+            let hosts = self.hosts.lock();
+            let has_node = |name: &String| hosts.get(name).is_some_and(|parts| parts.contains(&Part::Node));
+            hosts.values().any(|parts| parts.contains(&Part::ApiServer)) && expected.iter().all(has_node)
+        };
+        let mut open = self.open.lock();
+        if complete && open.is_none() {
+            *open = Some(CancellationToken::new());
+        }
+    }
+
+    /// No more clients; those connected are cut off.
+    pub fn close(&self) {
+        if let Some(token) = self.open.lock().take() {
+            token.cancel();
+        }
+        *self.listener.lock() = None;
+        *self.pods.api_server.lock() = None;
+    }
+
+    /// Serves one connection; a cluster that is not open refuses it.
+    pub async fn serve(&self, stream: BoxStream) {
+        let token = self.open.lock().clone();
+        let listener = self.listener.lock().clone();
+        if let (Some(token), Some(listener)) = (token, listener) {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => {}
+                () = listener.serve_stream(stream) => {}
+            }
+        }
+    }
+}

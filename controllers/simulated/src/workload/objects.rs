@@ -1,0 +1,132 @@
+//! What a simulated machine puts into its workload cluster's API: its node, its static pods, kubeadm's objects.
+
+use chrono::{DateTime, Utc};
+use machinery::clock::rfc3339;
+use serde_json::{Value, json};
+
+use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, KUBE_SYSTEM, NODE_CONTROL_PLANE};
+
+/// One machine, as its workload cluster sees it.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// Name of the DevMachine, and of the node.
+    pub name: String,
+    /// `v1.35.0`
+    pub version: String,
+    /// Whether it belongs to the control plane.
+    pub control_plane: bool,
+    /// Identity of its etcd member.
+    pub member_id: u64,
+    /// Identity of the etcd cluster.
+    pub cluster_id: u64,
+}
+
+/// Its node, ready.
+pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
+    let time = rfc3339(now);
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| {
+        json!({"type": kind, "status": status, "reason": reason, "message": message,
+               "lastHeartbeatTime": time, "lastTransitionTime": time})
+    };
+    let mut labels = json!({"kubernetes.io/hostname": host.name, "kubernetes.io/os": "linux"});
+    let mut spec = json!({"providerID": provider_id(&host.name)});
+    if host.control_plane {
+        labels[NODE_CONTROL_PLANE] = "".into();
+        spec["taints"] = json!([{"key": NODE_CONTROL_PLANE, "effect": "NoSchedule"}]);
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": host.name, "labels": labels},
+        "spec": spec,
+        "status": {
+            "conditions": [
+                condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+                condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+                condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+                condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+            ],
+            "nodeInfo": {"kubeletVersion": host.version, "kubeProxyVersion": "", "operatingSystem": "linux",
+                         "architecture": "amd64", "osImage": "simulated", "kernelVersion": "simulated",
+                         "containerRuntimeVersion": "simulated://1.0.0", "machineID": "", "systemUUID": "", "bootID": ""},
+            "addresses": [{"type": "Hostname", "address": host.name}],
+        },
+    })
+}
+
+/// How the cloud knows the machine.
+pub fn provider_id(name: &str) -> String {
+    format!("in-memory://{name}")
+}
+
+/// A static pod of the control plane, running. `component` is `etcd`, `kube-apiserver` and so on.
+pub fn static_pod(host: &Host, component: &str, now: DateTime<Utc>) -> Value {
+    let time = rfc3339(now);
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "namespace": KUBE_SYSTEM,
+            "name": format!("{component}-{}", host.name),
+            "labels": {"component": component, "tier": "control-plane"},
+            // A mirror of what the kubelet runs from a file: a drain leaves it alone.
+            "annotations": {"kubernetes.io/config.source": "file", "kubernetes.io/config.mirror": host.name},
+        },
+        "spec": {"nodeName": host.name, "containers": [{"name": component, "image": image(component, &host.version)}]},
+        "status": {
+            "phase": "Running",
+            "startTime": time,
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time}],
+            "containerStatuses": [{"name": component, "image": image(component, &host.version), "imageID": "",
+                                   "ready": true, "started": true, "restartCount": 0,
+                                   "state": {"running": {"startedAt": time}}}],
+        },
+    });
+    if component == "etcd" {
+        pod["metadata"]["annotations"][ETCD_CLUSTER_ID] = host.cluster_id.to_string().into();
+        pod["metadata"]["annotations"][ETCD_MEMBER_ID] = host.member_id.to_string().into();
+    }
+    pod
+}
+
+/// Marks the etcd pod as the leader since `now`.
+pub fn lead_from(pod: &mut Value, now: DateTime<Utc>) {
+    pod["metadata"]["annotations"][ETCD_LEADER_FROM] = machinery::clock::rfc3339_micro(now).into();
+}
+
+fn image(component: &str, version: &str) -> String {
+    format!("registry.k8s.io/{component}:{}", version.replace('+', "_"))
+}
+
+/// What `kubeadm init` leaves behind in the cluster.
+pub fn kubeadm_objects(version: &str) -> Vec<Value> {
+    let group = "system:bootstrappers:kubeadm:default-node-token";
+    let container = |name: &str, image: String| json!({"containers": [{"name": name, "image": image}]});
+    let template = |name: &str, spec: Value| {
+        json!({"selector": {"matchLabels": {"k8s-app": name}},
+               "template": {"metadata": {"labels": {"k8s-app": name}}, "spec": spec}})
+    };
+    let mut coredns = container("coredns", "registry.k8s.io/coredns/coredns:v1.10.1".to_owned());
+    coredns["volumes"] = json!([{"name": "config-volume", "configMap": {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}]);
+    vec![
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+               "metadata": {"name": "kubeadm:get-nodes"},
+               "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+               "metadata": {"name": "kubeadm:get-nodes"},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "kubeadm:get-nodes"},
+               "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}]}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap",
+               "metadata": {"namespace": KUBE_SYSTEM, "name": "kubeadm-config"},
+               "data": {"ClusterConfiguration": ""}}),
+        json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
+               "metadata": {"namespace": KUBE_SYSTEM, "name": "kube-proxy", "labels": {"k8s-app": "kube-proxy"}},
+               "spec": template("kube-proxy", container("kube-proxy", image("kube-proxy", version)))}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap",
+               "metadata": {"namespace": KUBE_SYSTEM, "name": "coredns"},
+               "data": {"Corefile": ".:53 {\n    errors\n    health\n    ready\n}\n"}}),
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+               "metadata": {"namespace": KUBE_SYSTEM, "name": "coredns", "labels": {"k8s-app": "kube-dns"}},
+               "spec": template("kube-dns", coredns)}),
+    ]
+}

@@ -1,0 +1,169 @@
+//! A workload cluster as its clients see it: over a (simulated) network, TLS, HTTP, and a port-forward to etcd.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::DateTime;
+use engine::etcd;
+use engine::network::{Network, SimulatedNetwork, workload_client};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, EvictParams, ListParams};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use pki::kubeconfig::Kubeconfig;
+use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
+use rustls::pki_types::ServerName;
+use simulated::machine::plan::Part;
+use simulated::workload::objects::Host;
+use simulated::workload::{Authorities, Workload};
+
+struct Cluster {
+    workload: Arc<Workload>,
+    authorities: Authorities,
+    network: Arc<dyn Network>,
+    clock: Clock,
+    random: Random,
+}
+
+const PORT: u16 = 20_000;
+
+async fn cluster() -> Cluster {
+    let clock = Clock::simulated(DateTime::from_timestamp(1_800_000_000, 0).expect("a time"));
+    let random = Random::seeded(1);
+    let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
+    let workload = Workload::new(&clock, &random).await.expect("a workload cluster");
+    let authority = |name| {
+        CertificateAuthority::generate(name, KeyAlgorithm::default(), None, clock.now(), &random)
+            .expect("an authority")
+    };
+    let authorities = Authorities { cluster: authority("kubernetes"), etcd: authority("etcd") };
+    let mut listener = network.listen("127.0.0.1", PORT).await.expect("a listener");
+    let serving = workload.clone();
+    drop(tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let serving = serving.clone();
+            drop(tokio::spawn(async move { serving.serve(stream).await }));
+        }
+    }));
+    Cluster { workload, authorities, network, clock, random }
+}
+
+impl Cluster {
+    async fn start(&self, name: &str, member_id: u64) {
+        let host = Host {
+            name: name.into(),
+            version: "v1.35.0".into(),
+            control_plane: true,
+            member_id,
+            cluster_id: 9,
+        };
+        for part in [Part::Vm, Part::Node, Part::Etcd, Part::ApiServer] {
+            self.workload.start(&host, part, &self.authorities).await.expect("the part starts");
+        }
+        self.workload.open_when_complete(&BTreeSet::from([name.to_owned()]));
+    }
+
+    fn client(&self) -> kube::Client {
+        let leaf = Leaf::client("kubernetes-admin", &["system:masters"]);
+        let identity =
+            self.authorities.cluster.issue(&leaf, self.clock.now(), &self.random).expect("a certificate");
+        let server = format!("https://127.0.0.1:{PORT}");
+        let authority = self.authorities.cluster.certificate();
+        let kubeconfig = Kubeconfig::for_cluster("c", &server, authority, identity).to_yaml().expect("YAML");
+        workload_client(&self.network, &self.clock, kubeconfig.as_bytes()).expect("a client")
+    }
+
+    /// One call to the etcd member in `pod`, through a port-forward, TLS and gRPC.
+    async fn call<R: prost::Message + Default>(
+        &self,
+        pod: &str,
+        path: &str,
+        request: &impl prost::Message,
+    ) -> R {
+        let pods: Api<Pod> = Api::namespaced(self.client(), "kube-system");
+        let mut forwarder = pods.portforward(pod, &[2379]).await.expect("a port-forward");
+        let stream = forwarder.take_stream(2379).expect("the port's stream");
+        let leaf = Leaf::client("cluster-api.x-k8s.io", &[]);
+        let identity =
+            self.authorities.etcd.issue(&leaf, self.clock.now(), &self.random).expect("a certificate");
+        let authority = self.authorities.etcd.certificate();
+        let tls = pki::tls::client_config(authority, Some(&identity), pki::tls::ALPN_HTTP2, &self.clock)
+            .expect("TLS");
+        let name = ServerName::try_from(pod.to_owned()).expect("a server name");
+        let stream =
+            tokio_rustls::TlsConnector::from(Arc::new(tls)).connect(name, stream).await.expect("a handshake");
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .expect("HTTP/2");
+        drop(tokio::spawn(connection));
+        let request = http::Request::post(format!("http://etcd{path}"))
+            .header(http::header::CONTENT_TYPE, etcd::CONTENT_TYPE)
+            .body(Full::<Bytes>::new(etcd::frame(request)))
+            .expect("a request");
+        let response = sender.send_request(request).await.expect("an answer");
+        let body = response.into_body().collect().await.expect("a body");
+        let status = body.trailers().and_then(|trailers| trailers.get(etcd::GRPC_STATUS)).cloned();
+        assert_eq!(status.expect("a status"), "0");
+        etcd::unframe(&body.to_bytes()).expect("a message")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_and_pods_are_there_and_can_be_evicted() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let nodes: Api<Node> = Api::all(cluster.client());
+    let node = nodes.get("a").await.expect("the node");
+    assert_eq!(node.spec.expect("a spec").provider_id.as_deref(), Some("in-memory://a"));
+    assert_eq!(node.status.expect("a status").node_info.expect("info").kubelet_version, "v1.35.0");
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), "kube-system");
+    let on_node = ListParams::default().fields("spec.nodeName=a");
+    let names: Vec<String> = pods
+        .list(&on_node)
+        .await
+        .expect("pods")
+        .items
+        .into_iter()
+        .filter_map(|pod| pod.metadata.name)
+        .collect();
+    assert_eq!(names, ["etcd-a", "kube-apiserver-a", "kube-controller-manager-a", "kube-scheduler-a"]);
+    pods.evict("kube-scheduler-a", &EvictParams::default()).await.expect("an eviction");
+    assert!(pods.get_opt("kube-scheduler-a").await.expect("an answer").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn etcd_is_reached_through_a_port_forward() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    cluster.start("b", 2).await;
+    let list: etcd::MemberListResponse =
+        cluster.call("etcd-a", etcd::MEMBER_LIST, &etcd::MemberListRequest::default()).await;
+    let names: Vec<&str> = list.members.iter().map(|member| member.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    let status: etcd::StatusResponse =
+        cluster.call("etcd-b", etcd::STATUS, &etcd::StatusRequest::default()).await;
+    assert_eq!(status.leader, 1, "the first member leads");
+    let _: etcd::MoveLeaderResponse =
+        cluster.call("etcd-a", etcd::MOVE_LEADER, &etcd::MoveLeaderRequest { target_id: 2 }).await;
+    let status: etcd::StatusResponse =
+        cluster.call("etcd-b", etcd::STATUS, &etcd::StatusRequest::default()).await;
+    assert_eq!(status.leader, 2);
+    let left: etcd::MemberRemoveResponse =
+        cluster.call("etcd-b", etcd::MEMBER_REMOVE, &etcd::MemberRemoveRequest { id: 1 }).await;
+    assert_eq!(left.members.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_api_server_takes_the_cluster_with_it() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let nodes: Api<Node> = Api::all(cluster.client());
+    assert!(nodes.get_opt("a").await.expect("an answer").is_some());
+    cluster.workload.stop("a").await.expect("the machine stops");
+    assert!(nodes.list(&ListParams::default()).await.is_err(), "nobody answers any more");
+}

@@ -1,0 +1,171 @@
+//! What the rules of several kinds share.
+
+use std::fmt::Display;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names;
+use machinery::selector;
+use serde_json::{Value, json};
+
+use crate::meta::ObjectMetaTemplate;
+
+/// The label that says to which Cluster an object belongs.
+pub const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
+
+/// Collects what is wrong.
+#[derive(Debug, Default)]
+pub struct Errors(Vec<FieldError>);
+
+impl Errors {
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is wrong.
+    pub fn into_inner(self) -> Vec<FieldError> {
+        self.0
+    }
+
+    /// A value is missing.
+    pub fn required(&mut self, field: impl Display, detail: impl Into<String>) {
+        self.0.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
+    }
+
+    /// A value is not allowed here.
+    pub fn forbidden(&mut self, field: impl Display, detail: impl Into<String>) {
+        self.0.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
+    }
+
+    /// A value is malformed.
+    pub fn invalid(&mut self, field: impl Display, value: impl Into<Value>, detail: impl Into<String>) {
+        self.0.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
+    }
+
+    /// A value is not one of `allowed`.
+    pub fn not_supported(&mut self, field: impl Display, value: impl Into<Value>, allowed: &[&str]) {
+        let allowed: Vec<String> = allowed.iter().map(|allowed| format!("{allowed:?}")).collect();
+        self.0.push(FieldError::new(
+            FieldErrorKind::NotSupported,
+            field.to_string(),
+            &value.into(),
+            format!("supported values: {}", allowed.join(", ")),
+        ));
+    }
+}
+
+/// An annotation of an object.
+pub fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object["metadata"]["annotations"].get(key)?.as_str()
+}
+
+/// A field that can't change once the object exists.
+pub fn immutable(old: Option<&Value>, new: &Value, path: &[&str], errors: &mut Errors) {
+    let Some(old) = old else { return };
+    if at(old, path) != at(new, path) {
+        errors.forbidden(path.join("."), "field is immutable");
+    }
+}
+
+/// The value at `path`, `Null` where there is none.
+pub fn at<'a>(object: &'a Value, path: &[&str]) -> &'a Value {
+    path.iter().fold(object, |value, name| &value[*name])
+}
+
+/// A Kubernetes version as the API wants it: `v1.2.3`, perhaps with `-pre` and `+build`.
+pub fn is_kubernetes_version(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('v') else { return false };
+    let mut numbers = rest.splitn(3, '.');
+    let (Some(major), Some(minor), Some(patch)) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return false;
+    };
+    let end = patch.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(patch.len());
+    let (patch, suffix) = patch.split_at(end);
+    let number = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_digit())
+            && (text == "0" || !text.starts_with('0'))
+    };
+    let suffix_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.+".contains(letter);
+    [major, minor, patch].into_iter().all(number) && suffix.chars().all(suffix_letter)
+}
+
+/// Major and minor of a version, with or without `v`.
+pub fn major_minor(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.trim_start_matches('v').split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// A version that may be absent.
+pub fn version(field: &str, value: Option<&str>, errors: &mut Errors) {
+    if let Some(value) = value.filter(|value| !value.is_empty())
+        && !is_kubernetes_version(value)
+    {
+        errors.invalid(field, value, "must be a semantic version with the prefix v, such as v1.35.0");
+    }
+}
+
+/// A label selector. Returns whether it can be used.
+pub fn label_selector(field: &str, selector: &LabelSelector, errors: &mut Errors) -> bool {
+    let value = serde_json::to_value(selector).unwrap_or_default();
+    match selector::LabelSelector::from_object(&value) {
+        Ok(_) => true,
+        Err(problem) => {
+            errors.invalid(field, value, problem);
+            false
+        }
+    }
+}
+
+/// Whether a selector says nothing.
+pub fn selects_all(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
+}
+
+/// Labels and annotations of a template.
+pub fn template_metadata(field: &str, metadata: Option<&ObjectMetaTemplate>, errors: &mut Errors) {
+    let Some(metadata) = metadata else { return };
+    for (key, value) in &metadata.labels {
+        for problem in names::qualified_name(key) {
+            errors.invalid(format_args!("{field}.labels"), key.as_str(), problem);
+        }
+        for problem in names::label_value(value) {
+            errors.invalid(format_args!("{field}.labels"), value.as_str(), problem);
+        }
+    }
+    for key in metadata.annotations.keys() {
+        for problem in names::qualified_name(&key.to_lowercase()) {
+            errors.invalid(format_args!("{field}.annotations"), key.as_str(), problem);
+        }
+    }
+}
+
+/// A number, or a percentage such as `20%`.
+pub fn number_or_percentage(field: &str, value: Option<&IntOrString>, errors: &mut Errors) {
+    if let Some(IntOrString::String(text)) = value {
+        let number = text.strip_suffix('%');
+        let whole = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        if !number.is_some_and(whole) {
+            errors.invalid(field, text.as_str(), "must be a number, or a percentage such as 20%");
+        }
+    }
+}
+
+/// A name that becomes the value of a label.
+pub fn name_as_label(name: Option<&str>, errors: &mut Errors) {
+    let name = name.unwrap_or_default();
+    for problem in names::label_value(name) {
+        errors.invalid("metadata.name", name, problem);
+    }
+}
+
+/// The list of versions, a sentence's value in errors.
+pub fn value_of(value: &IntOrString) -> Value {
+    match value {
+        IntOrString::Int(number) => json!(number),
+        IntOrString::String(text) => json!(text),
+    }
+}

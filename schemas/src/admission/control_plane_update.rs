@@ -1,0 +1,110 @@
+//! What may change in a KubeadmControlPlane that exists.
+
+use serde_json::{Map, Value};
+
+use super::common::{Errors, at, major_minor};
+
+/// What may change, with everything below it.
+const MUTABLE: &[&str] = &[
+    "spec.replicas",
+    "spec.version",
+    "spec.rollout",
+    "spec.remediation",
+    "spec.machineNaming",
+    "spec.machineTemplate.metadata",
+    "spec.machineTemplate.spec",
+    "spec.kubeadmConfigSpec.bootCommands",
+    "spec.kubeadmConfigSpec.preKubeadmCommands",
+    "spec.kubeadmConfigSpec.postKubeadmCommands",
+    "spec.kubeadmConfigSpec.files",
+    "spec.kubeadmConfigSpec.verbosity",
+    "spec.kubeadmConfigSpec.users",
+    "spec.kubeadmConfigSpec.ntp",
+    "spec.kubeadmConfigSpec.ignition",
+    "spec.kubeadmConfigSpec.diskSetup",
+    "spec.kubeadmConfigSpec.format",
+    "spec.kubeadmConfigSpec.mounts",
+    "spec.kubeadmConfigSpec.clusterConfiguration.etcd",
+    "spec.kubeadmConfigSpec.clusterConfiguration.dns",
+    "spec.kubeadmConfigSpec.clusterConfiguration.imageRepository",
+    "spec.kubeadmConfigSpec.clusterConfiguration.featureGates",
+    "spec.kubeadmConfigSpec.clusterConfiguration.apiServer",
+    "spec.kubeadmConfigSpec.clusterConfiguration.controllerManager",
+    "spec.kubeadmConfigSpec.clusterConfiguration.scheduler",
+    "spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays",
+    "spec.kubeadmConfigSpec.clusterConfiguration.encryptionAlgorithm",
+    "spec.kubeadmConfigSpec.initConfiguration.nodeRegistration",
+    "spec.kubeadmConfigSpec.initConfiguration.patches",
+    "spec.kubeadmConfigSpec.initConfiguration.skipPhases",
+    "spec.kubeadmConfigSpec.initConfiguration.bootstrapTokens",
+    "spec.kubeadmConfigSpec.initConfiguration.localAPIEndpoint",
+    "spec.kubeadmConfigSpec.initConfiguration.timeouts",
+    "spec.kubeadmConfigSpec.joinConfiguration.nodeRegistration",
+    "spec.kubeadmConfigSpec.joinConfiguration.patches",
+    "spec.kubeadmConfigSpec.joinConfiguration.skipPhases",
+    "spec.kubeadmConfigSpec.joinConfiguration.caCertPath",
+    "spec.kubeadmConfigSpec.joinConfiguration.controlPlane",
+    "spec.kubeadmConfigSpec.joinConfiguration.discovery",
+    "spec.kubeadmConfigSpec.joinConfiguration.timeouts",
+];
+
+/// Minor versions that one update may go up.
+const MINORS_MAX: u64 = 1;
+
+pub fn validate(old: &Value, new: &Value, errors: &mut Errors) {
+    let mut changed = Vec::new();
+    changes("spec", &old["spec"], &new["spec"], &mut changed);
+    for path in changed {
+        let mutable = MUTABLE.iter().any(|mutable| {
+            path.strip_prefix(mutable).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        if !mutable {
+            errors.forbidden(path, "can't be changed");
+        }
+    }
+    version(old, new, errors);
+    etcd(old, new, errors);
+}
+
+/// The paths of everything that differs. Lists are compared whole. An object that appears or goes counts by its
+/// fields, so that one which says nothing is no change.
+fn changes(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    let empty = Map::new();
+    let fields = |value: &Value| value.is_object() || value.is_null();
+    if (old.is_object() || new.is_object()) && fields(old) && fields(new) {
+        let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+        for (name, value) in old {
+            let after = new.get(name).unwrap_or(&Value::Null);
+            changes(&format!("{path}.{name}"), value, after, found);
+        }
+        for (name, value) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+            changes(&format!("{path}.{name}"), &Value::Null, value, found);
+        }
+    } else if old != new {
+        found.push(path.to_owned());
+    }
+}
+
+fn version(old: &Value, new: &Value, errors: &mut Errors) {
+    let text = |object| at(object, &["spec", "version"]).as_str().unwrap_or_default();
+    let (Some(before), Some(after)) = (major_minor(text(old)), major_minor(text(new))) else { return };
+    if after > (before.0, before.1 + MINORS_MAX) {
+        errors.forbidden(
+            "spec.version",
+            format!("can't go from {} to {}: one minor version at a time", text(old), text(new)),
+        );
+    }
+}
+
+fn etcd(old: &Value, new: &Value, errors: &mut Errors) {
+    const ETCD: [&str; 4] = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd"];
+    let (old, new) = (at(old, &ETCD), at(new, &ETCD));
+    for (from, to) in [("local", "external"), ("external", "local")] {
+        if old[from].is_object() && new[to].is_object() && !old[to].is_object() {
+            errors.forbidden(
+                format_args!("{}.{to}", ETCD.join(".")),
+                format!("can't change from {from} to {to}"),
+            );
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Defaults that depend on more than the field itself, which a schema can't express.
+
+use serde_json::{Value, json};
+
+use super::common::{CLUSTER_NAME_LABEL, Errors, annotation, at};
+use crate::naming;
+
+const AUTOSCALER_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+const AUTOSCALER_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
+const DEPLOYMENT_NAME_LABEL: &str = "cluster.x-k8s.io/deployment-name";
+const SET_NAME_LABEL: &str = "cluster.x-k8s.io/set-name";
+
+/// Seconds that the deletion of a node may take.
+const NODE_DELETION_TIMEOUT: i64 = 10;
+/// Seconds that a node may take to start.
+const NODE_STARTUP_TIMEOUT: i64 = 600;
+
+pub fn cluster(object: &mut Value) {
+    prefix_version(object, &["spec", "topology"]);
+}
+
+pub fn machine(object: &mut Value) {
+    label_with_cluster(object);
+    fill(object, &["spec", "deletion", "nodeDeletionTimeoutSeconds"], NODE_DELETION_TIMEOUT);
+    prefix_version(object, &["spec"]);
+}
+
+pub fn machine_set(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
+    label_with_cluster(object);
+    replicas(object, old, errors);
+    select_by_name(object, SET_NAME_LABEL);
+    prefix_version(object, &["spec", "template", "spec"]);
+}
+
+pub fn machine_deployment(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
+    label_with_cluster(object);
+    replicas(object, old, errors);
+    select_by_name(object, DEPLOYMENT_NAME_LABEL);
+    if let Some(cluster) = at(object, &["spec", "clusterName"]).as_str().map(str::to_owned) {
+        put(object, &["spec", "selector", "matchLabels", CLUSTER_NAME_LABEL], cluster.as_str());
+        put(object, &["spec", "template", "metadata", "labels", CLUSTER_NAME_LABEL], cluster.as_str());
+    }
+    fill(object, &["spec", "rollout", "strategy", "type"], "RollingUpdate");
+    if at(object, &["spec", "rollout", "strategy", "type"]) == "RollingUpdate" {
+        let rolling_update = ["spec", "rollout", "strategy", "rollingUpdate"];
+        fill(object, &[&rolling_update[..], &["maxSurge"]].concat(), 1);
+        fill(object, &[&rolling_update[..], &["maxUnavailable"]].concat(), 0);
+    }
+    prefix_version(object, &["spec", "template", "spec"]);
+}
+
+pub fn machine_pool(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
+    label_with_cluster(object);
+    replicas(object, old, errors);
+    let timeout = ["spec", "template", "spec", "deletion", "nodeDeletionTimeoutSeconds"];
+    fill(object, &timeout, NODE_DELETION_TIMEOUT);
+    prefix_version(object, &["spec", "template", "spec"]);
+}
+
+pub fn machine_health_check(object: &mut Value) {
+    label_with_cluster(object);
+    fill(object, &["spec", "checks", "nodeStartupTimeoutSeconds"], NODE_STARTUP_TIMEOUT);
+}
+
+pub fn kubeadm_control_plane(object: &mut Value) {
+    fill(object, &["spec", "replicas"], 1);
+    put(object, &["spec", "rollout", "strategy", "type"], "RollingUpdate");
+    fill(object, &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"], 1);
+    prefix_version(object, &["spec"]);
+}
+
+pub fn cluster_resource_set(object: &mut Value) {
+    let strategy = ["spec", "strategy"];
+    if at(object, &strategy) == "" {
+        put(object, &strategy, "ApplyOnce");
+    }
+    fill(object, &strategy, "ApplyOnce");
+}
+
+pub fn extension_config(object: &mut Value) {
+    fill(object, &["spec", "namespaceSelector"], json!({}));
+    if at(object, &["spec", "clientConfig", "service"]).is_object() {
+        fill(object, &["spec", "clientConfig", "service", "port"], 443);
+    }
+}
+
+/// The place at `path`, with the objects on the way made where they are missing. `None` when something on
+/// the way is no object.
+fn place<'a>(object: &'a mut Value, path: &[&str]) -> Option<&'a mut Value> {
+    let mut value = object;
+    for name in path {
+        if value.is_null() {
+            *value = json!({});
+        }
+        value = value.as_object_mut()?.entry(*name).or_insert(Value::Null);
+    }
+    Some(value)
+}
+
+/// Sets a field. An object whose `spec` is no object stays as it is, for the schema to refuse.
+fn put(object: &mut Value, path: &[&str], value: impl Into<Value>) {
+    if let Some(found) = place(object, path) {
+        *found = value.into();
+    }
+}
+
+/// Sets a field that is absent.
+fn fill(object: &mut Value, path: &[&str], value: impl Into<Value>) {
+    if at(object, path).is_null() {
+        put(object, path, value);
+    }
+}
+
+/// Puts a `v` before the version in the object at `path`.
+fn prefix_version(object: &mut Value, path: &[&str]) {
+    let path = [path, &["version"]].concat();
+    let text = at(object, &path).as_str().filter(|text| !text.is_empty() && !text.starts_with('v'));
+    if let Some(prefixed) = text.map(|text| format!("v{text}")) {
+        put(object, &path, prefixed);
+    }
+}
+
+fn label_with_cluster(object: &mut Value) {
+    if let Some(cluster) = at(object, &["spec", "clusterName"]).as_str().map(str::to_owned) {
+        put(object, &["metadata", "labels", CLUSTER_NAME_LABEL], cluster);
+    }
+}
+
+/// Gives an empty selector, and the template, a label with the object's name.
+fn select_by_name(object: &mut Value, label: &str) {
+    let selector = at(object, &["spec", "selector"]);
+    let empty = |field: &Value| {
+        field.as_object().is_none_or(|map| map.is_empty())
+            && field.as_array().is_none_or(|list| list.is_empty())
+    };
+    if !empty(&selector["matchLabels"]) || !empty(&selector["matchExpressions"]) {
+        return;
+    }
+    let value = naming::label_value(at(object, &["metadata", "name"]).as_str().unwrap_or_default());
+    put(object, &["spec", "selector", "matchLabels", label], value.as_str());
+    put(object, &["spec", "template", "metadata", "labels", label], value.as_str());
+}
+
+/// Sets `spec.replicas` where it is absent: within the bounds of the autoscaler when it is annotated, else 1.
+fn replicas(object: &mut Value, old: Option<&Value>, errors: &mut Errors) {
+    if !at(object, &["spec", "replicas"]).is_null() {
+        return;
+    }
+    let (minimum, maximum) = (bound(object, AUTOSCALER_MIN, errors), bound(object, AUTOSCALER_MAX, errors));
+    let replicas = match (minimum, maximum) {
+        (Some(minimum), Some(maximum)) => {
+            let old = old.and_then(|old| at(old, &["spec", "replicas"]).as_i64());
+            old.map_or(minimum, |old| if old < minimum { minimum } else { old.min(maximum) })
+        }
+        _ => 1,
+    };
+    put(object, &["spec", "replicas"], replicas);
+}
+
+fn bound(object: &Value, key: &str, errors: &mut Errors) -> Option<i64> {
+    let text = annotation(object, key)?;
+    let number = text.parse::<i32>().ok();
+    if number.is_none() {
+        errors.invalid(format_args!("metadata.annotations[{key}]"), text, "must be a number");
+    }
+    number.map(i64::from)
+}

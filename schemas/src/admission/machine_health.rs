@@ -1,0 +1,64 @@
+//! Rules of MachineHealthCheck and MachineDrainRule.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::Request;
+use super::common::{self, Errors};
+use super::machine_set::selected_cluster;
+use crate::cluster::{MachineDrainRule, MachineHealthCheck};
+
+/// The shortest time that a node may be given to start, unless it is not checked at all.
+const NODE_STARTUP_TIMEOUT_MIN: i32 = 30;
+
+pub fn machine_health_check(request: Request<'_>, check: &MachineHealthCheck, errors: &mut Errors) {
+    let spec = &check.spec;
+    if common::label_selector("spec.selector", &spec.selector, errors) && common::selects_all(&spec.selector)
+    {
+        errors.required("spec.selector", "must not be empty: it would select every Machine");
+    }
+    selected_cluster("spec.selector", &spec.selector, &spec.cluster_name, errors);
+    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
+    let timeout = spec.checks.as_ref().and_then(|checks| checks.node_startup_timeout_seconds);
+    if let Some(timeout) = timeout.filter(|timeout| *timeout != 0 && *timeout < NODE_STARTUP_TIMEOUT_MIN) {
+        errors.invalid(
+            "spec.checks.nodeStartupTimeoutSeconds",
+            timeout,
+            format!("must be 0, which means never, or at least {NODE_STARTUP_TIMEOUT_MIN}"),
+        );
+    }
+    let trigger = spec.remediation.as_ref().and_then(|remediation| remediation.trigger_if.as_ref());
+    if let Some(trigger) = trigger {
+        common::number_or_percentage(
+            "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo",
+            trigger.unhealthy_less_than_or_equal_to.as_ref(),
+            errors,
+        );
+    }
+}
+
+pub fn machine_drain_rule(_request: Request<'_>, rule: &MachineDrainRule, errors: &mut Errors) {
+    let drain = &rule.spec.drain;
+    if drain.behavior != "Drain" && drain.order.is_some() {
+        errors.invalid(
+            "spec.drain.order",
+            drain.order.unwrap_or_default(),
+            "must not be set unless spec.drain.behavior is Drain",
+        );
+    }
+    for (index, machines) in rule.spec.machines.iter().enumerate() {
+        let field = format!("spec.machines[{index}]");
+        optional_selector(&format!("{field}.selector"), machines.selector.as_ref(), errors);
+        optional_selector(&format!("{field}.clusterSelector"), machines.cluster_selector.as_ref(), errors);
+    }
+    for (index, pods) in rule.spec.pods.iter().enumerate() {
+        let field = format!("spec.pods[{index}]");
+        optional_selector(&format!("{field}.selector"), pods.selector.as_ref(), errors);
+        optional_selector(&format!("{field}.namespaceSelector"), pods.namespace_selector.as_ref(), errors);
+    }
+}
+
+fn optional_selector(field: &str, selector: Option<&LabelSelector>, errors: &mut Errors) {
+    if let Some(selector) = selector {
+        common::label_selector(field, selector, errors);
+    }
+}

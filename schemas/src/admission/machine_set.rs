@@ -1,0 +1,127 @@
+//! Rules of MachineSet, MachineDeployment and MachinePool.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use machinery::selector;
+use serde_json::{Map, Value};
+
+use super::Request;
+use super::common::{self, CLUSTER_NAME_LABEL, Errors, annotation};
+use super::machine::{self, TaintsOf};
+use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
+
+const SKIP_PREFLIGHT_CHECKS: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
+const PREFLIGHT_CHECKS: [&str; 5] =
+    ["All", "KubeadmVersionSkew", "KubernetesVersionSkew", "ControlPlaneIsStable", "ControlPlaneVersionSkew"];
+
+pub fn machine_set(request: Request<'_>, set: &MachineSet, errors: &mut Errors) {
+    let spec = &set.spec;
+    selector("spec.selector", &spec.selector, &spec.template, errors);
+    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
+    machine_template(request, &spec.cluster_name, &spec.template, errors);
+    preflight_checks(request, errors);
+    machine::machine_naming("machineSet", spec.machine_naming.as_ref(), errors);
+}
+
+pub fn machine_deployment(request: Request<'_>, deployment: &MachineDeployment, errors: &mut Errors) {
+    let spec = &deployment.spec;
+    common::name_as_label(deployment.metadata.name.as_deref(), errors);
+    selector("spec.selector", &spec.selector, &spec.template, errors);
+    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
+    rolling_update(deployment, errors);
+    let in_flight = spec.remediation.as_ref().and_then(|remediation| remediation.max_in_flight.as_ref());
+    common::number_or_percentage("spec.remediation.maxInFlight", in_flight, errors);
+    machine_template(request, &spec.cluster_name, &spec.template, errors);
+    preflight_checks(request, errors);
+    machine::machine_naming("machineSet", spec.machine_naming.as_ref(), errors);
+}
+
+fn rolling_update(deployment: &MachineDeployment, errors: &mut Errors) {
+    const FIELD: &str = "spec.rollout.strategy.rollingUpdate";
+    let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
+    let Some(limits) = strategy.and_then(|strategy| strategy.rolling_update.as_ref()) else { return };
+    let (surge, unavailable) = (limits.max_surge.as_ref(), limits.max_unavailable.as_ref());
+    common::number_or_percentage(&format!("{FIELD}.maxSurge"), surge, errors);
+    common::number_or_percentage(&format!("{FIELD}.maxUnavailable"), unavailable, errors);
+    let zero = |limit: Option<&IntOrString>| limit == Some(&IntOrString::Int(0));
+    if zero(surge) && zero(unavailable) {
+        errors.invalid(format_args!("{FIELD}.maxUnavailable"), 0, "can't be 0 when maxSurge is 0");
+    }
+}
+
+pub fn machine_pool(request: Request<'_>, pool: &MachinePool, errors: &mut Errors) {
+    let spec = &pool.spec;
+    if !request.features.machine_pool {
+        errors.forbidden("spec", "the feature MachinePool is off");
+    }
+    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
+    const TEMPLATE: &str = "spec.template";
+    machine::template_spec(&format!("{TEMPLATE}.spec"), &spec.cluster_name, &spec.template.spec, errors);
+    common::template_metadata(&format!("{TEMPLATE}.metadata"), spec.template.metadata.as_ref(), errors);
+    if !spec.template.spec.taints.is_empty() {
+        errors.forbidden("spec.template.spec.taints", "taints are not supported for MachinePools");
+    }
+}
+
+fn machine_template(
+    request: Request<'_>,
+    cluster_name: &str,
+    template: &MachineTemplateSpec,
+    errors: &mut Errors,
+) {
+    const FIELD: &str = "spec.template";
+    common::template_metadata(&format!("{FIELD}.metadata"), template.metadata.as_ref(), errors);
+    machine::template_spec(&format!("{FIELD}.spec"), cluster_name, &template.spec, errors);
+    let taints = &template.spec.taints;
+    machine::taints(&format!("{FIELD}.spec.taints"), taints, TaintsOf::Workers, request.features, errors);
+}
+
+/// The selector can be used, and selects what the template makes.
+fn selector(field: &str, selector: &LabelSelector, template: &MachineTemplateSpec, errors: &mut Errors) {
+    if !common::label_selector(field, selector, errors) {
+        return;
+    }
+    let labels = template.metadata.iter().flat_map(|metadata| &metadata.labels);
+    let labels: Map<String, Value> =
+        labels.map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
+    let value = serde_json::to_value(selector).unwrap_or_default();
+    if let Ok(parsed) = selector::LabelSelector::from_object(&value)
+        && !parsed.matches(Some(&labels))
+    {
+        errors.invalid(
+            "spec.template.metadata.labels",
+            labels,
+            format!("must match {field}, or the machines would not be found again"),
+        );
+    }
+}
+
+fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
+    if !request.features.machine_set_preflight_checks {
+        return;
+    }
+    let Some(list) = annotation(request.new, SKIP_PREFLIGHT_CHECKS).filter(|list| !list.is_empty()) else {
+        return;
+    };
+    for check in list.split(',').map(str::trim) {
+        if !PREFLIGHT_CHECKS.contains(&check) {
+            errors.not_supported(
+                format_args!("metadata.annotations[{SKIP_PREFLIGHT_CHECKS}]"),
+                check,
+                &PREFLIGHT_CHECKS,
+            );
+        }
+    }
+}
+
+/// The label that names the Cluster, in a selector that must not name another one.
+pub fn selected_cluster(field: &str, selector: &LabelSelector, cluster_name: &str, errors: &mut Errors) {
+    let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME_LABEL));
+    if let Some(label) = label.filter(|label| *label != cluster_name) {
+        errors.invalid(
+            format_args!("{field}.matchLabels.{CLUSTER_NAME_LABEL}"),
+            label.as_str(),
+            "must be the same as spec.clusterName",
+        );
+    }
+}

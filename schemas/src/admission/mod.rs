@@ -1,0 +1,225 @@
+//! Defaults and rules of the API that upstream implements as admission webhooks, as pure functions over objects.
+//!
+//! For each create and update of the kinds here (main resource, not `/status`) a server calls [`set_defaults`] before it
+//! validates against the schema and [`check`] after that; [`admit`] is both at once, [`admit_scale`] is for `/scale`. An
+//! object whose fields have the wrong type passes: the schema refuses it with a better message.
+
+mod addons;
+mod cluster;
+mod common;
+mod control_plane;
+mod control_plane_update;
+mod defaults;
+
+mod infrastructure;
+mod ipam;
+mod kubeadm_config;
+mod machine;
+mod machine_health;
+mod machine_set;
+mod runtime;
+#[cfg(test)]
+mod tests;
+
+use machinery::field::FieldError;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use common::{Errors, annotation};
+
+/// What a request does to the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It is new.
+    Create,
+    /// It exists and changes.
+    Update,
+    /// It goes away. Nothing here refuses that.
+    Delete,
+}
+
+/// Optional parts of Cluster API, each off or on as upstream's feature gate of that name is by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Features {
+    /// `ClusterTopology`: ClusterClass, and Clusters made from one.
+    pub cluster_topology: bool,
+    /// `MachinePool`.
+    pub machine_pool: bool,
+    /// `MachineSetPreflightChecks`.
+    pub machine_set_preflight_checks: bool,
+    /// `MachineTaintPropagation`: `taints` of Machines.
+    pub machine_taint_propagation: bool,
+    /// `KubeadmBootstrapFormatIgnition`.
+    pub kubeadm_bootstrap_format_ignition: bool,
+    /// `RuntimeSDK`: ExtensionConfig.
+    pub runtime_sdk: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self {
+            cluster_topology: false,
+            machine_pool: true,
+            machine_set_preflight_checks: true,
+            machine_taint_propagation: false,
+            kubeadm_bootstrap_format_ignition: false,
+            runtime_sdk: false,
+        }
+    }
+}
+
+/// One request, as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// What is switched on.
+    pub features: Features,
+    /// The object as it will be, with defaults.
+    pub new: &'a Value,
+    /// The object as it is; `None` on creation.
+    pub old: Option<&'a Value>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+/// The annotation on objects that the topology controller applies only to see what would change.
+const TOPOLOGY_DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
+
+impl Request<'_> {
+    /// Whether rules about what can't be changed are left out, since the topology controller only asks what would change.
+    fn skips_immutability(&self) -> bool {
+        self.dry_run && annotation(self.new, TOPOLOGY_DRY_RUN).is_some()
+    }
+}
+
+/// Defaults `new` and applies the rules of its kind: [`set_defaults`], then [`check`].
+///
+/// # Errors
+/// Every rule that is broken, in the order of the fields.
+pub fn admit(
+    group: &str,
+    kind: &str,
+    operation: Operation,
+    new: &mut Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<Vec<String>, Vec<FieldError>> {
+    if operation == Operation::Delete {
+        return Ok(Vec::new());
+    }
+    let mut found = set_defaults(group, kind, new, old).err().unwrap_or_default();
+    match check(group, kind, new, old, dry_run) {
+        Ok(warnings) if found.is_empty() => return Ok(warnings),
+        Ok(_) => {}
+        Err(errors) => found.extend(errors),
+    }
+    Err(found)
+}
+
+/// Defaults `new`. Kinds of which nothing is known here pass unchanged.
+///
+/// # Errors
+/// Where a default cannot be computed from what the object says.
+pub fn set_defaults(
+    group: &str,
+    kind: &str,
+    new: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Vec<FieldError>> {
+    let mut errors = Errors::default();
+    default(group, kind, new, old, &mut errors);
+    if errors.is_empty() { Ok(()) } else { Err(errors.into_inner()) }
+}
+
+/// Applies the rules of a kind to an object with its defaults. Returns warnings for the client.
+///
+/// # Errors
+/// Every rule that is broken, in the order of the fields.
+pub fn check(
+    group: &str,
+    kind: &str,
+    new: &Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<Vec<String>, Vec<FieldError>> {
+    let mut errors = Errors::default();
+    validate(group, kind, Request { features: Features::default(), new, old, dry_run }, &mut errors);
+    if errors.is_empty() { Ok(Vec::new()) } else { Err(errors.into_inner()) }
+}
+
+/// Applies the rules for a change of `spec.replicas` through `/scale`. `object` is the object that is scaled.
+///
+/// # Errors
+/// Every rule that is broken.
+pub fn admit_scale(group: &str, kind: &str, replicas: i64, object: &Value) -> Result<(), Vec<FieldError>> {
+    let mut errors = Errors::default();
+    if (group, kind) == ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") {
+        control_plane::scale(replicas, object, &mut errors);
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors.into_inner()) }
+}
+
+fn default(group: &str, kind: &str, new: &mut Value, old: Option<&Value>, errors: &mut Errors) {
+    match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => defaults::cluster(new),
+        ("cluster.x-k8s.io", "Machine") => defaults::machine(new),
+        ("cluster.x-k8s.io", "MachineSet") => defaults::machine_set(new, old, errors),
+        ("cluster.x-k8s.io", "MachineDeployment") => defaults::machine_deployment(new, old, errors),
+        ("cluster.x-k8s.io", "MachinePool") => defaults::machine_pool(new, old, errors),
+        ("cluster.x-k8s.io", "MachineHealthCheck") => defaults::machine_health_check(new),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => defaults::kubeadm_control_plane(new),
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => defaults::cluster_resource_set(new),
+        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => defaults::extension_config(new),
+        _ => {}
+    }
+}
+
+fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) {
+    match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => with(request, errors, cluster::cluster),
+        ("cluster.x-k8s.io", "ClusterClass") => cluster::cluster_class(request, errors),
+        ("cluster.x-k8s.io", "Machine") => with(request, errors, machine::machine),
+        ("cluster.x-k8s.io", "MachineSet") => with(request, errors, machine_set::machine_set),
+        ("cluster.x-k8s.io", "MachineDeployment") => with(request, errors, machine_set::machine_deployment),
+        ("cluster.x-k8s.io", "MachinePool") => with(request, errors, machine_set::machine_pool),
+        ("cluster.x-k8s.io", "MachineHealthCheck") => {
+            with(request, errors, machine_health::machine_health_check);
+        }
+        ("cluster.x-k8s.io", "MachineDrainRule") => {
+            with(request, errors, machine_health::machine_drain_rule);
+        }
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfig") => {
+            with(request, errors, kubeadm_config::kubeadm_config);
+        }
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate") => {
+            with(request, errors, kubeadm_config::kubeadm_config_template);
+        }
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane") => {
+            with(request, errors, control_plane::kubeadm_control_plane);
+        }
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate") => {
+            with(request, errors, control_plane::kubeadm_control_plane_template);
+        }
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
+            with(request, errors, addons::cluster_resource_set);
+        }
+        ("addons.cluster.x-k8s.io", "ClusterResourceSetBinding") => {
+            with(request, errors, addons::cluster_resource_set_binding);
+        }
+        ("ipam.cluster.x-k8s.io", "IPAddress") => with(request, errors, ipam::ip_address),
+        ("ipam.cluster.x-k8s.io", "IPAddressClaim") => ipam::ip_address_claim(request, errors),
+        ("runtime.cluster.x-k8s.io", "ExtensionConfig") => with(request, errors, runtime::extension_config),
+        ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
+        _ => {}
+    }
+}
+
+/// Calls `rules` with the object as its type, unless it does not have that form.
+fn with<T: DeserializeOwned>(
+    request: Request<'_>,
+    errors: &mut Errors,
+    rules: fn(Request<'_>, &T, &mut Errors),
+) {
+    if let Ok(object) = T::deserialize(request.new) {
+        rules(request, &object, errors);
+    }
+}

@@ -1,0 +1,194 @@
+//! KubeadmConfig and KubeadmControlPlane.
+
+use serde_json::{Value, json};
+
+use super::{creations, updates, with_features};
+use crate::admission::admit_scale;
+
+const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+
+#[test]
+fn kubeadm_config() {
+    let secret = json!({ "secret": { "name": "s", "key": "k" } });
+    let file = |rest: Value| {
+        let mut file = json!({ "path": "/a" });
+        super::merge(&mut file, &rest);
+        json!({ "spec": { "files": [file] } })
+    };
+    creations(
+        "bootstrap.cluster.x-k8s.io",
+        "KubeadmConfig",
+        &json!({ "spec": {} }),
+        &[
+            ("empty", json!({}), &[]),
+            ("content", file(json!({ "content": "x" })), &[]),
+            ("content from", file(json!({ "contentFrom": secret })), &[]),
+            ("both", file(json!({ "content": "x", "contentFrom": secret })), &["spec.files[0]: Invalid"]),
+            (
+                "no key",
+                file(json!({ "contentFrom": { "secret": { "name": "s" } } })),
+                &["spec.files[0].contentFrom.secret.key: Required"],
+            ),
+            (
+                "path twice",
+                json!({ "spec": { "files": [{ "path": "/a" }, { "path": "/a" }] } }),
+                &["spec.files[1].path: Invalid"],
+            ),
+            (
+                "two passwords",
+                json!({ "spec": { "users": [{ "name": "u", "passwd": "x", "passwdFrom": secret }] } }),
+                &["spec.users[0]: Invalid"],
+            ),
+            (
+                "more than the disk",
+                json!({ "spec": { "diskSetup": { "partitions": [
+                    { "device": "/dev/sdb", "diskLayout": [{ "percentage": 60 }, { "percentage": 41 }] },
+                ] } } }),
+                &["spec.diskSetup.partitions[0].diskLayout: Invalid"],
+            ),
+            ("ignition is off", json!({ "spec": { "format": "ignition" } }), &["spec.format: Forbidden"]),
+        ],
+    );
+    with_features(
+        "bootstrap.cluster.x-k8s.io",
+        "KubeadmConfig",
+        &json!({ "spec": { "format": "ignition" } }),
+        &[
+            ("ignition", json!({}), &[]),
+            (
+                "boot commands",
+                json!({ "spec": { "bootCommands": ["x"] } }),
+                &["spec.bootCommands: Forbidden"],
+            ),
+            ("gzip", file(json!({ "encoding": "gzip+base64" })), &["spec.files[0].encoding: Forbidden"]),
+        ],
+    );
+}
+
+fn plane() -> Value {
+    json!({
+        "metadata": { "name": "one" },
+        "spec": {
+            "replicas": 3,
+            "version": "v1.34.2",
+            "machineTemplate": { "spec": { "infrastructureRef": {
+                "apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": "x",
+            } } },
+            "kubeadmConfigSpec": {
+                "clusterConfiguration": { "certificatesDir": "/pki", "dns": { "imageTag": "v1.12.1" } },
+                "joinConfiguration": { "nodeRegistration": { "name": "n" } },
+            },
+        },
+    })
+}
+
+#[test]
+fn kubeadm_control_plane() {
+    let cluster = |rest: Value| json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": rest } } });
+    let surge = |surge: Value, replicas: i64| json!({ "spec": { "replicas": replicas, "rollout": { "strategy": { "rollingUpdate": { "maxSurge": surge } } } } });
+    const SURGE: &str = "spec.rollout.strategy.rollingUpdate.maxSurge";
+    const CLUSTER: &str = "spec.kubeadmConfigSpec.clusterConfiguration";
+    let external = json!({ "etcd": { "external": { "endpoints": ["https://e"], "caFile": "a", "certFile": "b", "keyFile": "c" } } });
+    let mut even = cluster(external.clone());
+    super::merge(&mut even, &json!({ "spec": { "replicas": 4 } }));
+    creations(
+        CONTROL_PLANE,
+        "KubeadmControlPlane",
+        &plane(),
+        &[
+            ("good", json!({}), &[]),
+            ("none", json!({ "spec": { "replicas": 0 } }), &["spec.replicas: Forbidden"]),
+            ("even", json!({ "spec": { "replicas": 2 } }), &["spec.replicas: Forbidden"]),
+            ("even with external etcd", even, &[]),
+            ("version", json!({ "spec": { "version": "v1.34" } }), &["spec.version: Invalid"]),
+            ("surge 0", surge(json!(0), 3), &[]),
+            ("surge 0 alone", surge(json!(0), 1), &[&format!("{SURGE}: Required")]),
+            ("surge 2", surge(json!(2), 3), &[&format!("{SURGE}: Invalid")]),
+            ("surge text", surge(json!("50%"), 3), &[&format!("{SURGE}: Invalid")]),
+            (
+                "two etcds",
+                cluster(json!({ "etcd": { "local": {}, "external": external["etcd"]["external"] } })),
+                &[&format!("{CLUSTER}.etcd.local: Forbidden")],
+            ),
+            (
+                "tag",
+                cluster(json!({ "dns": { "imageTag": "a:b" } })),
+                &[&format!("{CLUSTER}.dns.imageTag: Invalid")],
+            ),
+            (
+                "word as tag",
+                cluster(json!({ "dns": { "imageTag": "best" } })),
+                &[&format!("{CLUSTER}.dns.imageTag: Invalid")],
+            ),
+            (
+                "certificates outlive the authority",
+                cluster(
+                    json!({ "certificateValidityPeriodDays": 400, "caCertificateValidityPeriodDays": 365 }),
+                ),
+                &[&format!("{CLUSTER}.certificateValidityPeriodDays: Invalid")],
+            ),
+            (
+                "one timeout",
+                json!({ "spec": { "kubeadmConfigSpec": { "initConfiguration": {
+                    "timeouts": { "controlPlaneComponentHealthCheckSeconds": 5 },
+                } } } }),
+                &[
+                    "spec.kubeadmConfigSpec.initConfiguration.timeouts.controlPlaneComponentHealthCheckSeconds: Invalid",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn kubeadm_control_plane_changes() {
+    let cluster = |rest: Value| json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": rest } } });
+    const CLUSTER: &str = "spec.kubeadmConfigSpec.clusterConfiguration";
+    let version = |version: &str| json!({ "spec": { "version": version } });
+    updates(
+        CONTROL_PLANE,
+        "KubeadmControlPlane",
+        &plane(),
+        &[
+            ("nothing", json!({}), &[]),
+            ("status", json!({ "status": { "replicas": 3 } }), &[]),
+            ("replicas", json!({ "spec": { "replicas": 5 } }), &[]),
+            ("next minor", version("v1.35.0"), &[]),
+            ("two minors", version("v1.36.0"), &["spec.version: Forbidden"]),
+            ("downgrade", version("v1.33.0"), &[]),
+            ("api server", cluster(json!({ "apiServer": { "certSANs": ["a"] } })), &[]),
+            (
+                "folder of certificates",
+                cluster(json!({ "certificatesDir": "/other" })),
+                &[&format!("{CLUSTER}.certificatesDir: Forbidden")],
+            ),
+            (
+                "the whole configuration goes",
+                json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": null } } }),
+                &[&format!("{CLUSTER}.certificatesDir: Forbidden")],
+            ),
+            (
+                "an empty object appears",
+                json!({ "spec": { "kubeadmConfigSpec": { "initConfiguration": {} } } }),
+                &[],
+            ),
+            ("external etcd appears", cluster(json!({ "etcd": { "external": {} } })), &[]),
+        ],
+    );
+}
+
+#[test]
+fn scale() {
+    let with_external = json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": { "etcd": { "external": {} } } } } });
+    for (replicas, object, good) in [
+        (0, json!({}), false),
+        (1, json!({}), true),
+        (2, json!({}), false),
+        (2, with_external, true),
+        (3, json!({}), true),
+    ] {
+        let found = admit_scale(CONTROL_PLANE, "KubeadmControlPlane", replicas, &object);
+        assert_eq!(found.is_ok(), good, "{replicas}");
+    }
+    assert_eq!(admit_scale("apps", "Deployment", 0, &json!({})), Ok(()));
+}

@@ -1,0 +1,102 @@
+//! Tables over [`super::admit`].
+
+mod cluster;
+mod defaults;
+mod kubeadm;
+mod other;
+
+use serde_json::{Map, Value, json};
+
+use super::{Errors, Features, Request};
+use super::{Operation, admit, default, validate};
+
+/// JSON merge patch.
+pub fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let fields = target.as_object_mut().unwrap();
+    for (name, value) in patch {
+        if value.is_null() {
+            fields.remove(name);
+        } else {
+            merge(fields.entry(name.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// One line of a table: what is changed in a good object, and the errors expected, each `path: kind of error`.
+pub type Case<'a> = (&'a str, Value, &'a [&'a str]);
+
+/// Checks creations.
+pub fn creations(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
+    for (name, patch, expected) in cases {
+        let mut object = good.clone();
+        merge(&mut object, patch);
+        let found = admit(group, kind, Operation::Create, &mut object, None, false);
+        assert_eq!(summary(found), *expected, "{kind}: {name}");
+    }
+}
+
+/// Checks updates of the good object.
+pub fn updates(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
+    for (name, patch, expected) in cases {
+        let mut object = good.clone();
+        merge(&mut object, patch);
+        let found = admit(group, kind, Operation::Update, &mut object, Some(good), false);
+        assert_eq!(summary(found), *expected, "{kind}: {name}");
+    }
+}
+
+/// Checks creations with every feature on.
+pub fn with_features(group: &str, kind: &str, good: &Value, cases: &[Case<'_>]) {
+    let features = Features {
+        cluster_topology: true,
+        machine_pool: true,
+        machine_set_preflight_checks: true,
+        machine_taint_propagation: true,
+        kubeadm_bootstrap_format_ignition: true,
+        runtime_sdk: true,
+    };
+    for (name, patch, expected) in cases {
+        let mut object = good.clone();
+        merge(&mut object, patch);
+        let mut errors = Errors::default();
+        default(group, kind, &mut object, None, &mut errors);
+        validate(group, kind, Request { features, new: &object, old: None, dry_run: false }, &mut errors);
+        assert_eq!(summary(Err(errors.into_inner())), *expected, "{kind}: {name}");
+    }
+}
+
+fn summary(found: Result<Vec<String>, Vec<machinery::field::FieldError>>) -> Vec<String> {
+    let errors = found.err().unwrap_or_default();
+    let short = |reason: &'static str| reason.trim_start_matches("FieldValue");
+    errors.iter().map(|error| format!("{}: {}", error.field, short(error.kind.reason()))).collect()
+}
+
+#[test]
+fn what_is_unknown_or_has_the_wrong_type_passes() {
+    let nothing: &[Value] =
+        &[json!(null), json!(5), json!({}), json!({ "spec": 5 }), json!({ "spec": { "replicas": [] } })];
+    for (group, kind) in [
+        ("", "Pod"),
+        ("cluster.x-k8s.io", "Other"),
+        ("cluster.x-k8s.io", "MachineDeployment"),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
+        ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+    ] {
+        for object in nothing {
+            for operation in [Operation::Create, Operation::Update, Operation::Delete] {
+                let mut new = object.clone();
+                let _ = admit(group, kind, operation, &mut new, Some(object), true);
+            }
+        }
+    }
+    let mut pod = json!({ "spec": {} });
+    assert_eq!(admit("", "Pod", Operation::Create, &mut pod, None, false), Ok(Vec::new()));
+    assert_eq!(pod, json!({ "spec": {} }));
+}

@@ -1,0 +1,88 @@
+// Written by `cargo xtask schemas`: change the sources in `schemas/types` and `schemas/crds` instead.
+
+//! The CustomResourceDefinitions, as text.
+
+/// Name and JSON of each CustomResourceDefinition, sorted by name.
+pub(crate) const MANIFESTS: [(&str, &str); 24] = [
+    ("clusterclasses.cluster.x-k8s.io", include_str!("../manifests/clusterclasses.cluster.x-k8s.io.json")),
+    (
+        "clusterresourcesetbindings.addons.cluster.x-k8s.io",
+        include_str!("../manifests/clusterresourcesetbindings.addons.cluster.x-k8s.io.json"),
+    ),
+    (
+        "clusterresourcesets.addons.cluster.x-k8s.io",
+        include_str!("../manifests/clusterresourcesets.addons.cluster.x-k8s.io.json"),
+    ),
+    ("clusters.cluster.x-k8s.io", include_str!("../manifests/clusters.cluster.x-k8s.io.json")),
+    (
+        "devclusters.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devclusters.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "devclustertemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devclustertemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "devmachinepools.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devmachinepools.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "devmachinepooltemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devmachinepooltemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "devmachines.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devmachines.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "devmachinetemplates.infrastructure.cluster.x-k8s.io",
+        include_str!("../manifests/devmachinetemplates.infrastructure.cluster.x-k8s.io.json"),
+    ),
+    (
+        "extensionconfigs.runtime.cluster.x-k8s.io",
+        include_str!("../manifests/extensionconfigs.runtime.cluster.x-k8s.io.json"),
+    ),
+    (
+        "ipaddressclaims.ipam.cluster.x-k8s.io",
+        include_str!("../manifests/ipaddressclaims.ipam.cluster.x-k8s.io.json"),
+    ),
+    (
+        "ipaddresses.ipam.cluster.x-k8s.io",
+        include_str!("../manifests/ipaddresses.ipam.cluster.x-k8s.io.json"),
+    ),
+    (
+        "kubeadmconfigs.bootstrap.cluster.x-k8s.io",
+        include_str!("../manifests/kubeadmconfigs.bootstrap.cluster.x-k8s.io.json"),
+    ),
+    (
+        "kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io",
+        include_str!("../manifests/kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io.json"),
+    ),
+    (
+        "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
+        include_str!("../manifests/kubeadmcontrolplanes.controlplane.cluster.x-k8s.io.json"),
+    ),
+    (
+        "kubeadmcontrolplanetemplates.controlplane.cluster.x-k8s.io",
+        include_str!("../manifests/kubeadmcontrolplanetemplates.controlplane.cluster.x-k8s.io.json"),
+    ),
+    (
+        "machinedeployments.cluster.x-k8s.io",
+        include_str!("../manifests/machinedeployments.cluster.x-k8s.io.json"),
+    ),
+    (
+        "machinedrainrules.cluster.x-k8s.io",
+        include_str!("../manifests/machinedrainrules.cluster.x-k8s.io.json"),
+    ),
+    (
+        "machinehealthchecks.cluster.x-k8s.io",
+        include_str!("../manifests/machinehealthchecks.cluster.x-k8s.io.json"),
+    ),
+    ("machinepools.cluster.x-k8s.io", include_str!("../manifests/machinepools.cluster.x-k8s.io.json")),
+    ("machines.cluster.x-k8s.io", include_str!("../manifests/machines.cluster.x-k8s.io.json")),
+    ("machinesets.cluster.x-k8s.io", include_str!("../manifests/machinesets.cluster.x-k8s.io.json")),
+    (
+        "providers.clusterctl.cluster.x-k8s.io",
+        include_str!("../manifests/providers.clusterctl.cluster.x-k8s.io.json"),
+    ),
+];

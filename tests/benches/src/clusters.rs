@@ -1,0 +1,117 @@
+//! Whole clusters: how long until Available, and at what cost.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use futures::future::try_join_all;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::Bench;
+use crate::objects::cluster;
+use crate::server::Server;
+
+/// No cluster takes longer.
+const LIMIT: Duration = Duration::from_secs(180);
+const OLD: &str = "v1.35.0";
+const NEW: &str = "v1.36.0";
+const MERGE: &str = "application/merge-patch+json";
+/// Simulated start-up of one control plane machine (10 + 2 + 2), and of one worker (10 + 2), one after the other: a machine of the
+/// control plane, then each of three workers, all with a surge of one.
+const UPGRADE_DURATIONS: f64 = 14.0 + 3.0 * 12.0;
+
+/// Takes these figures.
+pub async fn run(bench: &Bench) -> Result<()> {
+    bench
+        .figure("cluster 1+3, 10+2+2+2 s: Available", "s", async |b| available(b, 1, true, Wall).await)
+        .await?;
+    bench
+        .figure("cluster 1+3, zero durations: Available", "s", async |b| available(b, 1, false, Wall).await)
+        .await?;
+    bench.figure("cluster 1+3, 10+2+2+2 s: CPU", "s", async |b| available(b, 1, true, Cpu).await).await?;
+    bench.figure("10 clusters: Available", "s", async |b| available(b, 10, true, Wall).await).await?;
+    bench.figure("10 clusters: CPU per cluster", "s", async |b| available(b, 10, true, Cpu).await).await?;
+    bench.figure("10 clusters: memory", "MB", async |b| available(b, 10, true, Memory).await).await?;
+    bench.figure("upgrade 1+3 by a minor version, × the durations alone", "×", upgrade).await
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Wall,
+    Cpu,
+    Memory,
+}
+use What::{Cpu, Memory, Wall};
+
+async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Result<f64> {
+    let server = Server::start(&bench.binary, &[], &bench.clock).await?;
+    let (cpu, started) = (server.cpu()?, bench.clock.monotonic());
+    let names: Vec<String> = (0..count).map(|n| format!("c{n}")).collect();
+    try_join_all(names.iter().map(|name| create(&server, name, slow))).await?;
+    try_join_all(names.iter().map(|name| wait_available(bench, &server, name))).await?;
+    Ok(match what {
+        Wall => (bench.clock.monotonic() - started).as_secs_f64(),
+        Cpu => (server.cpu()? - cpu) / count as f64,
+        Memory => server.memory()?,
+    })
+}
+
+async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
+    for (path, object) in cluster(name, 1, 3, OLD, slow) {
+        server.send(Method::POST, &path, "application/json", Some(&object)).await?;
+    }
+    Ok(())
+}
+
+async fn wait(
+    bench: &Bench,
+    server: &Server,
+    path: &str,
+    what: &str,
+    reached: impl Fn(&Value) -> bool,
+) -> Result<()> {
+    let started = bench.clock.monotonic();
+    while bench.clock.monotonic() - started < LIMIT {
+        let object = server.send(Method::GET, path, "", None).await?;
+        if reached(&object) {
+            return Ok(());
+        }
+        bench.clock.sleep(Duration::from_millis(20)).await;
+    }
+    bail!("{path}: not {what} after {LIMIT:?}")
+}
+
+async fn wait_available(bench: &Bench, server: &Server, name: &str) -> Result<()> {
+    let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/{name}");
+    wait(bench, server, &path, "Available", |cluster| {
+        let conditions = cluster["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|c| c["type"] == "Available" && c["status"] == "True")
+    })
+    .await
+}
+
+async fn upgrade(bench: &Bench) -> Result<f64> {
+    let server = Server::start(&bench.binary, &[], &bench.clock).await?;
+    create(&server, "c", true).await?;
+    wait_available(bench, &server, "c").await?;
+    let control_plane =
+        "/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmcontrolplanes/c-cp";
+    let workers = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/c-md";
+    let started = bench.clock.monotonic();
+    let done = |replicas: i64| {
+        move |object: &Value| {
+            let status = &object["status"];
+            let all = ["replicas", "readyReplicas", "availableReplicas", "upToDateReplicas"]
+                .iter()
+                .all(|field| status[*field] == replicas);
+            all && status["observedGeneration"] == object["metadata"]["generation"]
+        }
+    };
+    server.send(Method::PATCH, control_plane, MERGE, Some(&json!({"spec": {"version": NEW}}))).await?;
+    wait(bench, &server, control_plane, "upgraded", done(1)).await?;
+    server
+        .send(Method::PATCH, workers, MERGE, Some(&json!({"spec": {"template": {"spec": {"version": NEW}}}})))
+        .await?;
+    wait(bench, &server, workers, "upgraded", done(3)).await?;
+    Ok((bench.clock.monotonic() - started).as_secs_f64() / UPGRADE_DURATIONS)
+}

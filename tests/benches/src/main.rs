@@ -1,0 +1,82 @@
+//! `cargo xtask bench`: takes the figures of docs/BENCHMARKS.md from the release binary and prints them as its table.
+
+mod clusters;
+mod objects;
+mod operations;
+mod server;
+mod start;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use machinery::clock::Clock;
+
+#[derive(Parser)]
+#[command(about = "Takes the figures of docs/BENCHMARKS.md")]
+struct Arguments {
+    /// The binary to measure.
+    #[arg(long, default_value = "target/release/firstlight")]
+    binary: PathBuf,
+    /// How often each figure is taken; the median counts.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Only figures whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+/// What every measurement needs.
+pub struct Bench {
+    binary: PathBuf,
+    rounds: usize,
+    only: String,
+    clock: Clock,
+}
+
+impl Bench {
+    /// Prints the median of what `measure` returns, round after round.
+    ///
+    /// # Errors
+    /// The first round that fails.
+    pub async fn figure(
+        &self,
+        name: &str,
+        unit: &str,
+        measure: impl AsyncFn(&Self) -> Result<f64>,
+    ) -> Result<()> {
+        if !name.contains(&self.only) {
+            return Ok(());
+        }
+        let mut values = Vec::new();
+        for _ in 0..self.rounds {
+            values.push(measure(self).await?);
+        }
+        values.sort_by(f64::total_cmp);
+        let median = values.get(values.len() / 2).copied().unwrap_or_default();
+        let (low, high) =
+            (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
+        print(&format!("| {name} | {median:.3} {unit} | {low:.3}–{high:.3} |"));
+        Ok(())
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "this is a command")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let bench = Bench {
+        binary: arguments.binary,
+        rounds: arguments.rounds.max(1),
+        only: arguments.only,
+        clock: Clock::system(),
+    };
+    print("| figure | median | range |\n|---|---|---|");
+    start::run(&bench).await?;
+    clusters::run(&bench).await?;
+    operations::run(&bench).await
+}

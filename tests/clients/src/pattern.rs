@@ -1,0 +1,170 @@
+//! Expected output: literal text with placeholders.
+//!
+//! | placeholder | stands for |
+//! |---|---|
+//! | `...` | any text of the line; a line of its own: any lines |
+//! | `<age>` | what kubectl prints for a duration: `5s`, `2m30s` |
+//! | `<uid>` | a UID |
+//! | `<rv>`, `<n>` | a number |
+//! | `<time>` | a point in time, as RFC 3339 or as kubectl describes it |
+//! | `<name>` | a name |
+//! | `<suffix>` | the five letters at the end of a generated name |
+//! | `<server>`, `<dir>` | the server's `https://ADDRESS:PORT`, the directory of the session |
+//!
+//! Two or more spaces match two or more: the width of a column depends on names and ages.
+
+use anyhow::{Context, Result};
+use regex::Regex;
+
+const UID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+const RFC3339: &str = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z";
+const DESCRIBED: &str = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [-+]\d{4}";
+const SERVER: &str = r"https://127\.0\.0\.1:\d+";
+
+const PLACEHOLDERS: &[(&str, &str)] = &[
+    ("...", ".*"),
+    ("<age>", r"(?:\d+[smhdy])+"),
+    ("<uid>", UID),
+    ("<rv>", r"\d+"),
+    ("<n>", r"\d+"),
+    ("<name>", "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?"),
+    ("<suffix>", "[a-z0-9]{5}"),
+    ("<server>", SERVER),
+];
+
+/// Whether a whole output is the expected one.
+///
+/// # Errors
+/// An expectation too large to be a pattern.
+pub fn matches(expected: &str, printed: &str, directory: &str) -> Result<bool> {
+    let mut text = String::from(r"\A");
+    for line in expected.lines() {
+        if line.trim() == "..." {
+            text.push_str(r"(?:[^\n]*\n)*?");
+        } else {
+            text.push_str(&line_pattern(line, directory));
+            text.push_str(r"[ \t]*\n");
+        }
+    }
+    text.push_str(r"\z");
+    let pattern = Regex::new(&text).with_context(|| format!("not a pattern: {expected}"))?;
+    Ok(pattern.is_match(&terminated(printed)))
+}
+
+/// Kubectl ends some outputs without a line feed.
+fn terminated(printed: &str) -> String {
+    let printed = printed.trim_end_matches('\n');
+    if printed.is_empty() { String::new() } else { format!("{printed}\n") }
+}
+
+fn line_pattern(line: &str, directory: &str) -> String {
+    let mut pattern = String::new();
+    let mut rest = line.trim_end();
+    while let Some(next) = rest.chars().next() {
+        if let Some((length, found)) = placeholder(rest, directory) {
+            pattern.push_str(&found);
+            rest = &rest[length..];
+            continue;
+        }
+        let spaces = rest.len() - rest.trim_start_matches(' ').len();
+        if spaces > 1 && !pattern.is_empty() {
+            pattern.push_str(" {2,}");
+            rest = &rest[spaces..];
+            continue;
+        }
+        pattern.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+        rest = &rest[next.len_utf8()..];
+    }
+    pattern
+}
+
+fn placeholder(rest: &str, directory: &str) -> Option<(usize, String)> {
+    if rest.starts_with("<time>") {
+        return Some(("<time>".len(), format!("(?:{RFC3339}|{DESCRIBED})")));
+    }
+    if rest.starts_with("<dir>") {
+        return Some(("<dir>".len(), regex::escape(directory)));
+    }
+    let found = PLACEHOLDERS.iter().find(|(name, _)| rest.starts_with(name));
+    found.map(|(name, pattern)| (name.len(), (*pattern).to_owned()))
+}
+
+/// What was printed as a new expectation: lines that the old one foresees stay as they are, in others whatever
+/// differs between sessions becomes a placeholder.
+///
+/// # Errors
+/// As [`matches`].
+pub fn expectation(old: &str, printed: &str, directory: &str) -> Result<String> {
+    let mut foreseen: Vec<&str> = old.lines().filter(|line| line.trim() != "...").collect();
+    let mut lines = Vec::new();
+    for line in printed.trim_end_matches('\n').lines() {
+        let mut kept = None;
+        for (index, old) in foreseen.iter().enumerate() {
+            if matches(old, line, directory)? {
+                kept = Some(index);
+                break;
+            }
+        }
+        match kept {
+            Some(index) => lines.push(foreseen.drain(..=index).next_back().unwrap_or_default().to_owned()),
+            None => lines.push(generalised(line, directory)?),
+        }
+    }
+    Ok(lines.join("\n"))
+}
+
+fn generalised(line: &str, directory: &str) -> Result<String> {
+    let line = line.trim_end().replace(directory, "<dir>");
+    let times = format!("{RFC3339}|{DESCRIBED}");
+    let rules = [
+        (UID, "<uid>"),
+        (times.as_str(), "<time>"),
+        (SERVER, "<server>"),
+        (r#"(resourceVersion"?: *)"\d+""#, "${1}\"<rv>\""),
+        (r"(Resource Version: +)\d+", "${1}<rv>"),
+        (r"(  )(?:\d+[smhdy])+( |$)", "${1}<age>${2}"),
+    ];
+    let mut text = line;
+    for (pattern, placeholder) in rules {
+        text = Regex::new(pattern)?.replace_all(&text, placeholder).into_owned();
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders() {
+        let uid = "0d3a9f0e-4a5b-4c6d-8e7f-0123456789ab";
+        let cases = [
+            ("NAME  AGE\na  <age>", "NAME     AGE\na        2m30s\n", true),
+            ("a  <age>", "a  old", false),
+            ("uid: <uid>", &format!("uid: {uid}"), true),
+            ("first\n...\nlast", "first\nlast", true),
+            ("first\n...\nlast", "first\n1\n\n2\nlast\n", true),
+            ("first\n...\nlast", "first\nlast\nmore", false),
+            ("a ... z", "a b z", true),
+            ("a.c", "abc", false),
+            ("at <time>", "at 2026-01-02T03:04:05Z", true),
+            ("at <time>", "at Sat, 21 Nov 2026 05:04:00 +0000", true),
+            ("in <dir>/x", "in /tmp/s/x", true),
+            ("m-<suffix>", "m-x7k2p", true),
+            ("  indented", "    indented", false),
+            ("", "", true),
+            ("", "x", false),
+        ];
+        for (expected, printed, same) in cases {
+            assert_eq!(matches(expected, printed, "/tmp/s").unwrap(), same, "{expected:?} {printed:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_expectation_keeps_the_lines_that_hold() {
+        let printed = "NAME   AGE\nm-abcde   5s\nother  resourceVersion: \"12\" in /tmp/s\n";
+        let new = expectation("NAME  AGE\nm-<suffix>  <age>\ngone", printed, "/tmp/s").unwrap();
+        assert_eq!(new, "NAME  AGE\nm-<suffix>  <age>\nother  resourceVersion: \"<rv>\" in <dir>");
+        assert!(matches(&new, printed, "/tmp/s").unwrap());
+    }
+}

@@ -1,0 +1,172 @@
+//! Runs a transcript in a directory of its own, with `kubectl` and `firstlight` on the path and `KUBECONFIG` set.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::process::Command;
+
+use crate::pattern;
+use crate::server::Server;
+use crate::transcript::{Part, Step, Transcript};
+
+/// How long a command may take, and how long one is repeated until it matches.
+const DEADLINE: Duration = Duration::from_secs(90);
+/// Between two tries of a command that is repeated.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What transcripts are run with.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    /// `firstlight`.
+    pub firstlight: PathBuf,
+    /// The real kubectl.
+    pub kubectl: PathBuf,
+}
+
+impl Tools {
+    /// `firstlight` as `FIRSTLIGHT_BINARY` names it, `kubectl` where `tests/clients/install-tools` puts it. `Err` is the reason to skip.
+    ///
+    /// # Panics
+    /// In CI, where the server is there and kubectl is not.
+    pub fn find() -> Result<Self, String> {
+        let firstlight = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
+        let firstlight = firstlight.ok_or("`cargo xtask clients` builds the server and runs this")?;
+        let kubectl = root().join("target/tools/kubectl");
+        if !kubectl.exists() {
+            let reason = format!("no {}; tests/clients/install-tools gets it", kubectl.display());
+            assert!(std::env::var_os("CI").is_none(), "{reason}");
+            return Err(reason);
+        }
+        Ok(Self { firstlight, kubectl })
+    }
+}
+
+/// The folder of the workspace's `Cargo.toml`.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+/// Runs a transcript; with `update`, what is printed is written into it.
+///
+/// # Errors
+/// The first command that does something else than the transcript says, or all of a server that does not start.
+pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let mut transcript = Transcript::parse(&text).with_context(|| path.display().to_string())?;
+    let directory = tempfile::tempdir()?;
+    let mut session = Session::new(directory.path(), tools)?;
+    let server = match &transcript.server {
+        Some(options) => Some(Server::start(&tools.firstlight, directory.path(), options).await?),
+        None => None,
+    };
+    for part in &mut transcript.parts {
+        let Part::Step(step) = part else { continue };
+        let outcome = session.step(step, update).await;
+        outcome.with_context(|| format!("{}:{}", path.display(), step.line))?;
+    }
+    drop(server);
+    if update && transcript.write() != text {
+        std::fs::write(path, transcript.write())?;
+    }
+    Ok(())
+}
+
+struct Printed {
+    text: String,
+    code: i32,
+}
+
+struct Session {
+    directory: PathBuf,
+    path: std::ffi::OsString,
+    /// Process groups of the commands; what they left running ends with the session.
+    groups: Vec<u32>,
+}
+
+impl Session {
+    fn new(directory: &Path, tools: &Tools) -> Result<Self> {
+        let commands = directory.join("bin");
+        std::fs::create_dir(&commands)?;
+        std::os::unix::fs::symlink(&tools.firstlight, commands.join("firstlight"))?;
+        std::os::unix::fs::symlink(&tools.kubectl, commands.join("kubectl"))?;
+        let inherited = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(commands).chain(std::env::split_paths(&inherited)))?;
+        std::fs::create_dir(directory.join("work"))?;
+        Ok(Self { directory: directory.to_owned(), path, groups: Vec::new() })
+    }
+
+    async fn step(&mut self, step: &mut Step, update: bool) -> Result<()> {
+        let mut printed = self.run(step).await?;
+        if step.wait {
+            let until = async {
+                while !self.holds(step, &printed)? {
+                    tokio::time::sleep(PAUSE).await;
+                    printed = self.run(step).await?;
+                }
+                anyhow::Ok(())
+            };
+            if let Ok(outcome) = tokio::time::timeout(DEADLINE, until).await {
+                return outcome;
+            }
+        }
+        if self.holds(step, &printed)? {
+            return Ok(());
+        }
+        if !update {
+            bail!(
+                "$ {}\n--- expected (exit code {})\n{}\n--- printed (exit code {})\n{}",
+                step.command,
+                step.code,
+                step.output,
+                printed.code,
+                printed.text
+            );
+        }
+        step.code = printed.code;
+        step.output = pattern::expectation(&step.output, &printed.text, &self.directory.to_string_lossy())?;
+        Ok(())
+    }
+
+    fn holds(&self, step: &Step, printed: &Printed) -> Result<bool> {
+        let same = pattern::matches(&step.output, &printed.text, &self.directory.to_string_lossy())?;
+        Ok(same && step.code == printed.code)
+    }
+
+    async fn run(&mut self, step: &Step) -> Result<Printed> {
+        let child = Command::new("bash")
+            .args(["-c", &format!("exec 2>&1\nset -o pipefail\n{}", step.command)])
+            .current_dir(self.directory.join("work"))
+            .env("PATH", &self.path)
+            .env("HOME", &self.directory)
+            .env("KUBECONFIG", self.directory.join("data/kubeconfig"))
+            .env("EXAMPLES", root().join("examples"))
+            .env("FILES", Path::new(env!("CARGO_MANIFEST_DIR")).join("files"))
+            .env("TZ", "UTC")
+            .env_remove("CI")
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        self.groups.extend(child.id());
+        let ended = tokio::time::timeout(DEADLINE, child.wait_with_output()).await;
+        let output =
+            ended.map_err(|_| anyhow::anyhow!("not done after {DEADLINE:?}: {}", step.command))??;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Printed { text, code: output.status.code().unwrap_or(-1) })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for group in &self.groups {
+            // A group that has ended already is what is wanted.
+            let _gone = std::process::Command::new("kill")
+                .args(["-9", "--", &format!("-{group}")])
+                .stderr(Stdio::null())
+                .status();
+        }
+    }
+}

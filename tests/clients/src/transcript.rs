@@ -1,0 +1,178 @@
+//! The text of a transcript: parsed, and written back.
+
+use anyhow::{Result, bail};
+
+/// What is done with the text, in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Prose, empty lines and options, kept as they are.
+    Text(String),
+    /// A command with what it must print.
+    Step(Step),
+}
+
+/// A command with what it must print.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The line of the transcript it stands on, from 1.
+    pub line: usize,
+    /// The command, of a line or several.
+    pub command: String,
+    /// What it must print, without the last line feed.
+    pub output: String,
+    /// The exit code it must have.
+    pub code: i32,
+    /// Repeat it until it matches.
+    pub wait: bool,
+}
+
+/// A whole transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    /// The arguments of the server that runs meanwhile; none where the transcript starts its own.
+    pub server: Option<Vec<String>>,
+    /// The text, in order.
+    pub parts: Vec<Part>,
+}
+
+impl Transcript {
+    /// Reads a transcript.
+    ///
+    /// # Errors
+    /// A line that belongs to nothing, with its number.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut parser = Parser { server: Some(Vec::new()), parts: Vec::new(), step: None, wait: false };
+        for (index, line) in text.lines().enumerate() {
+            parser.line(index + 1, line)?;
+        }
+        parser.end_step();
+        Ok(Self { server: parser.server, parts: parser.parts })
+    }
+
+    /// The transcript's text.
+    pub fn write(&self) -> String {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(line) => text.push_str(line),
+                Part::Step(step) => text.push_str(&step.write()),
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Step {
+    fn write(&self) -> String {
+        let mut lines = Vec::new();
+        if self.wait {
+            lines.push("wait:".to_owned());
+        }
+        for (index, line) in self.command.lines().enumerate() {
+            lines.push(format!("{} {line}", if index == 0 { '$' } else { '>' }).trim_end().to_owned());
+        }
+        if !self.output.is_empty() {
+            lines.push(self.output.clone());
+        }
+        if self.code != 0 {
+            lines.push(format!("? {}", self.code));
+        }
+        lines.join("\n")
+    }
+}
+
+struct Parser {
+    server: Option<Vec<String>>,
+    parts: Vec<Part>,
+    step: Option<Step>,
+    wait: bool,
+}
+
+impl Parser {
+    fn line(&mut self, number: usize, line: &str) -> Result<()> {
+        if line == "wait:" {
+            self.end_step();
+            self.wait = true;
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            self.end_step();
+            let wait = std::mem::take(&mut self.wait);
+            self.step = Some(Step { line: number, command: command.to_owned(), wait, ..Step::default() });
+        } else if line.starts_with("# ") || line == "#" {
+            self.end_step();
+            self.parts.push(Part::Text(line.to_owned()));
+        } else if let Some(step) = &mut self.step {
+            step.line(line);
+        } else if let Some(options) = line.strip_prefix("server:") {
+            let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+            self.server = (options != ["none"]).then_some(options);
+            self.parts.push(Part::Text(line.to_owned()));
+        } else if line.is_empty() {
+            self.parts.push(Part::Text(String::new()));
+        } else {
+            bail!("line {number}: {line:?} stands below no command");
+        }
+        Ok(())
+    }
+
+    /// Ends the command; empty lines after its output only part it from what follows.
+    fn end_step(&mut self) {
+        let Some(mut step) = self.step.take() else { return };
+        let kept = step.output.trim_end_matches('\n').len();
+        let empty = step.output.len() - kept;
+        step.output.truncate(kept);
+        self.parts.push(Part::Step(step));
+        self.parts.extend(std::iter::repeat_n(Part::Text(String::new()), empty));
+    }
+}
+
+impl Step {
+    fn line(&mut self, line: &str) {
+        let more = line.strip_prefix("> ").or((line == ">").then_some(""));
+        if let Some(more) = more.filter(|_| self.output.is_empty()) {
+            self.command.push('\n');
+            self.command.push_str(more);
+        } else if let Some(code) = line.strip_prefix("? ").and_then(|code| code.trim().parse().ok()) {
+            self.code = code;
+        } else if line.is_empty() {
+            self.output.push('\n');
+        } else {
+            let separate = !self.output.is_empty();
+            self.output.push_str(if separate { "\n" } else { "" });
+            self.output.push_str(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# A subject.\nserver: --controllers none\n\n$ cat <<X\n> a\n>\n> X\na\n\nb\n? 3\n\nwait:\n$ true\n\n";
+
+    #[test]
+    fn what_is_read_is_written_back() {
+        let transcript = Transcript::parse(TEXT).unwrap();
+        assert_eq!(transcript.server, Some(vec!["--controllers".to_owned(), "none".to_owned()]));
+        let steps: Vec<&Step> = transcript
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Step(step) => Some(step),
+                Part::Text(_) => None,
+            })
+            .collect();
+        assert_eq!(steps.len(), 2);
+        assert_eq!(steps[0].command, "cat <<X\na\n\nX");
+        assert_eq!((steps[0].output.as_str(), steps[0].code), ("a\n\nb", 3));
+        assert!(steps[1].wait && steps[1].output.is_empty());
+        assert_eq!(transcript.write(), TEXT);
+    }
+
+    #[test]
+    fn a_line_that_belongs_to_nothing_is_named() {
+        let error = Transcript::parse("# x\nlost\n").unwrap_err().to_string();
+        assert_eq!(error, "line 2: \"lost\" stands below no command");
+        assert_eq!(Transcript::parse("server: none\n").unwrap().server, None);
+    }
+}

@@ -1,0 +1,63 @@
+//! Each transcript against a fresh server. `cargo xtask clients` builds the server and runs this.
+
+#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test, which says why it skips")]
+
+use std::path::{Path, PathBuf};
+
+use clients::session::{Tools, play};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts")
+}
+
+/// Held by those that start machines: two processes would take each other's ports for the workload clusters' servers.
+static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn run(name: &str) {
+    // One that failed before has no bearing on the next.
+    let _alone = ["cluster", "killed", "missing"]
+        .contains(&name)
+        .then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    let tools = match Tools::find() {
+        Ok(tools) => tools,
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+    };
+    let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
+    let path = folder().join(format!("{name}.txt"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if let Err(error) = runtime.block_on(play(&path, &tools, update)) {
+        panic!("{error:#}");
+    }
+}
+
+/// A test for each transcript, and one that none is forgotten.
+macro_rules! transcripts {
+    ($($name:ident),* $(,)?) => {
+        $(#[test] fn $name() { run(stringify!($name)); })*
+
+        #[test]
+        fn every_transcript_has_a_test() {
+            let mut found: Vec<String> = std::fs::read_dir(folder()).unwrap()
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".txt").to_owned())
+                .collect();
+            found.sort();
+            assert_eq!(found, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+transcripts! {
+    apply,
+    cluster,
+    delete,
+    edit,
+    get,
+    killed,
+    kinds,
+    manifests,
+    missing,
+    start,
+}

@@ -1,0 +1,78 @@
+//! The list of cases that fail, with a reason each.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+/// What an update writes where nobody has written a reason yet; never accepted.
+pub const UNEXPLAINED: &str = "unexplained";
+
+/// Where the list stands.
+pub fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("known-failures.txt")
+}
+
+/// Case names with their reasons.
+pub type Known = BTreeMap<String, String>;
+
+/// Reads the list.
+///
+/// # Errors
+/// It cannot be read, or a line is not `topic/case: reason`.
+pub fn read() -> Result<Known> {
+    let text = std::fs::read_to_string(path()).context("known-failures.txt")?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<Known> {
+    let line = |line: &str| {
+        let (case, reason) = line.split_once(": ")?;
+        Some((case.to_owned(), reason.to_owned()))
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    lines.map(|text| line(text).with_context(|| format!("`{text}` is not `topic/case: reason`"))).collect()
+}
+
+/// The text of the list.
+pub fn write(known: &Known) -> String {
+    let lines = known.iter().map(|(case, reason)| format!("{case}: {reason}\n"));
+    "# Cases that fail, each with its reason. UPDATE_EXPECT=1 cargo test -p conformance writes this list.\n"
+        .to_owned()
+        + &lines.collect::<String>()
+}
+
+/// The list for these failures: reasons that are known stay.
+pub fn update(known: &Known, failed: &[String]) -> Known {
+    let reason = |case: &String| known.get(case).map_or(UNEXPLAINED, String::as_str).to_owned();
+    failed.iter().map(|case| (case.clone(), reason(case))).collect()
+}
+
+/// What is wrong with the list, a line each: failures that it does not have, cases that pass, reasons missing.
+pub fn violations(known: &Known, failed: &[String]) -> Vec<String> {
+    let regressions = failed.iter().filter(|case| !known.contains_key(*case));
+    let mut found: Vec<String> = regressions.map(|case| format!("{case} fails and is not listed")).collect();
+    let stale = known.keys().filter(|case| !failed.contains(case));
+    found.extend(stale.map(|case| format!("{case} is listed and passes")));
+    let unexplained = known.iter().filter(|(_, reason)| *reason == UNEXPLAINED);
+    found.extend(unexplained.map(|(case, _)| format!("{case} has no reason")));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_exact() {
+        let known = parse("# list\na/x: because\na/y: also\n").unwrap();
+        assert_eq!(parse(&write(&known)).unwrap(), known);
+        let failed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert!(violations(&known, &failed(&["a/x", "a/y"])).is_empty());
+        assert_eq!(violations(&known, &failed(&["a/x", "a/y", "a/z"])).len(), 1);
+        assert_eq!(violations(&known, &failed(&["a/x"])).len(), 1);
+        let updated = update(&known, &failed(&["a/x", "a/z"]));
+        assert_eq!(updated["a/x"], "because");
+        assert_eq!(violations(&updated, &failed(&["a/x", "a/z"])), ["a/z has no reason"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Dotted paths into JSON values: `\.` is a literal dot, `[n]` or `n` an index, `*` everything where values are removed.
+
+use serde_json::Value;
+
+/// The segments of a dotted path.
+pub fn split(path: &str) -> Vec<String> {
+    let mut segments = Vec::new();
+    let mut current = String::new();
+    let mut characters = path.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => current.extend(characters.next()),
+            '.' | '[' => segments.push(std::mem::take(&mut current)),
+            ']' => {}
+            _ => current.push(character),
+        }
+    }
+    segments.push(current);
+    segments.retain(|segment| !segment.is_empty());
+    segments
+}
+
+/// What stands at a path.
+pub fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    split(path).iter().try_fold(value, |value, segment| match value {
+        Value::Object(fields) => fields.get(segment),
+        Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// A value as text: strings without quotes.
+pub fn scalar(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The text at nested keys, empty where there is none.
+pub fn text<'a>(value: &'a Value, keys: &[&str]) -> &'a str {
+    keys.iter().try_fold(value, |value, key| value.get(*key)).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Takes away what stands at a path; items of lists stay as a mark, so that the others keep their place.
+pub fn remove(value: &mut Value, path: &[String]) {
+    let Some((first, rest)) = path.split_first() else { return };
+    let any = first == "*";
+    match value {
+        Value::Object(fields) if rest.is_empty() => fields.retain(|key, _| !any && key != first),
+        Value::Object(fields) => {
+            for (_, field) in fields.iter_mut().filter(|(key, _)| any || *key == first) {
+                remove(field, rest);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                if !any && index.to_string() != *first {
+                    continue;
+                }
+                if rest.is_empty() {
+                    *item = "<ignored>".into();
+                } else {
+                    remove(item, rest);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn paths_name_fields_and_items() {
+        let value = json!({"a": {"b.c": [1, {"d": "x"}]}});
+        let cases =
+            [(r"a.b\.c.0", Some("1")), (r"a.b\.c[1].d", Some("x")), ("a.b", None), (r"a.b\.c.7", None)];
+        for (path, expected) in cases {
+            assert_eq!(lookup(&value, path).map(scalar).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn ignored_paths_are_removed() {
+        let cases = [
+            ("a.b", json!({"a": {"b": 1, "c": 2}}), json!({"a": {"c": 2}})),
+            ("a.*.b", json!({"a": [{"b": 1}, {"c": 2}]}), json!({"a": [{}, {"c": 2}]})),
+            ("a.1", json!({"a": [1, 2]}), json!({"a": [1, "<ignored>"]})),
+            ("x.y", json!({"a": 1}), json!({"a": 1})),
+        ];
+        for (path, mut value, expected) in cases {
+            remove(&mut value, &split(path));
+            assert_eq!(value, expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The server under test, called without a socket.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use access::User;
+use anyhow::{Context as _, Result, anyhow};
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderName, HeaderValue, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use registry::Registry;
+use serde_json::Value;
+use serving::{Body, Server};
+use store::{Memory, Store};
+
+use crate::model::Impersonate;
+use crate::substitute::{self, Values};
+
+/// Its first part is the default field manager, and stands so in the recordings.
+const AGENT: &str = "apireplay/1";
+
+/// The longest time of an answer that is no watch.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// Where the paused clock starts. Any time will do that no request names.
+const EPOCH: &str = "2026-01-01T00:00:00Z";
+
+/// A server with nothing but the built-in kinds.
+#[derive(Clone)]
+pub struct Plane {
+    server: Server,
+    /// Its time.
+    pub clock: Clock,
+    /// Its randomness.
+    pub random: Random,
+}
+
+/// A request whose placeholders are replaced.
+#[derive(Debug, Default)]
+pub struct Ask<'a> {
+    /// The HTTP method.
+    pub method: &'a str,
+    /// Path and query.
+    pub target: String,
+    /// Headers that replace the usual ones; an empty content type or accept takes it away, `Authorization: none` asks without
+    /// an identity.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Option<Bytes>,
+}
+
+impl<'a> Ask<'a> {
+    /// A GET.
+    pub fn get(target: impl Into<String>) -> Self {
+        Self { method: "GET", target: target.into(), ..Self::default() }
+    }
+
+    /// A POST of JSON.
+    pub fn post(target: impl Into<String>, body: &Value) -> Self {
+        Self { method: "POST", target: target.into(), body: Some(body.to_string().into()), ..Self::default() }
+    }
+}
+
+impl Plane {
+    /// A new server under tokio's clock, which must be paused.
+    ///
+    /// # Errors
+    /// The registry cannot be opened.
+    pub async fn start(seed: u64) -> Result<Self> {
+        let epoch = machinery::clock::parse_rfc3339(EPOCH).context("the epoch is no time")?;
+        let (clock, random) = (Clock::simulated(epoch), Random::seeded(seed));
+        let store = Store::open(Memory::default(), clock.clone()).await?;
+        let options = registry::Options::default();
+        let registry = Registry::open(store, clock.clone(), random.clone(), options).await;
+        let registry = registry.map_err(|error| anyhow!("cannot open the registry: {error}"))?;
+        let server = Server::builder(registry, clock.clone()).build();
+        Ok(Self { server, clock, random })
+    }
+
+    /// Sends a request as an administrator, or as whom `impersonate` says.
+    ///
+    /// # Errors
+    /// The request cannot be written in HTTP, or there is no answer in time.
+    pub async fn send(
+        &self,
+        ask: Ask<'_>,
+        impersonate: Option<&Impersonate>,
+        values: &Values,
+    ) -> Result<Response<Body>> {
+        let mut request = Request::builder()
+            .method(ask.method)
+            .uri(escape_target(&ask.target))
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, AGENT)
+            .body(Full::new(ask.body.clone().unwrap_or_default()))?;
+        let headers = request.headers_mut();
+        if let Some(body) = &ask.body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CONTENT_LENGTH, body.len().into());
+        }
+        for (name, value) in &ask.headers {
+            let name: HeaderName = name.parse()?;
+            if value.is_empty() && [CONTENT_TYPE, ACCEPT].contains(&name) {
+                headers.remove(name);
+            } else {
+                headers.insert(name, HeaderValue::from_str(value)?);
+            }
+        }
+        if headers.get(AUTHORIZATION).is_some_and(|value| value == "none") {
+            headers.remove(AUTHORIZATION);
+        } else if !headers.contains_key(AUTHORIZATION) {
+            request.extensions_mut().insert(User::master("conformance"));
+        }
+        add_impersonation(request.headers_mut(), impersonate, values)?;
+        let answer = tokio::time::timeout(ANSWER_MAX, self.server.handle(request));
+        answer.await.context("no answer in a minute")
+    }
+
+    /// Sends a request and reads the JSON of its answer (null: none).
+    ///
+    /// # Errors
+    /// See [`Plane::send`].
+    pub async fn json(&self, ask: Ask<'_>) -> Result<(u16, Value)> {
+        let answer = self.send(ask, None, &Values::new()).await?;
+        let code = answer.status().as_u16();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((code, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+}
+
+fn add_impersonation(
+    headers: &mut http::HeaderMap,
+    impersonate: Option<&Impersonate>,
+    values: &Values,
+) -> Result<()> {
+    let Some(impersonate) = impersonate else { return Ok(()) };
+    let one = |text: &str| HeaderValue::from_str(&substitute::text(text, values));
+    if !impersonate.user.is_empty() {
+        headers.insert("impersonate-user", one(&impersonate.user)?);
+    }
+    if !impersonate.uid.is_empty() {
+        headers.insert("impersonate-uid", one(&impersonate.uid)?);
+    }
+    for group in &impersonate.groups {
+        headers.append("impersonate-group", one(group)?);
+    }
+    Ok(())
+}
+
+/// Percent escapes for what may not stand in a request line.
+fn escape_target(target: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
+    escape(target, plain)
+}
+
+/// A query parameter, escaped as forms are.
+pub fn escape_parameter(text: &str) -> String {
+    escape(text, |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
+}
+
+fn escape(text: &str, plain: impl Fn(u8) -> bool) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if plain(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

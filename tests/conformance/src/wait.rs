@@ -1,0 +1,60 @@
+//! Conditions on an answer.
+
+use serde_json::Value;
+
+use crate::paths::{lookup, scalar};
+
+/// Whether an answer meets `until` (see [`crate::model::Wait`]); what stands in the way otherwise.
+///
+/// # Errors
+/// The first condition that does not hold.
+pub fn met(until: &str, code: u16, body: &Value) -> Result<(), String> {
+    until.split(", ").try_for_each(|condition| one(condition.trim(), code, body))
+}
+
+fn one(condition: &str, code: u16, body: &Value) -> Result<(), String> {
+    let success = code / 100 == 2;
+    let shown =
+        |path: &str| format!("code {code} {path}={}", lookup(body, path).map(scalar).unwrap_or_default());
+    if condition.is_empty() {
+        return if success { Ok(()) } else { Err(format!("code {code}")) };
+    }
+    if let Some(wanted) = condition.strip_prefix("code=") {
+        return if code.to_string() == wanted { Ok(()) } else { Err(format!("code {code}")) };
+    }
+    let (path, holds) = if let Some(path) = condition.strip_prefix('!') {
+        (path, success && lookup(body, path).is_none())
+    } else if let Some((path, unwanted)) = condition.split_once("!=") {
+        (path, success && lookup(body, path).map(scalar).as_deref() != Some(unwanted))
+    } else if let Some((path, wanted)) = condition.split_once('=') {
+        (path, lookup(body, path).map(scalar).as_deref() == Some(wanted))
+    } else {
+        (condition, lookup(body, condition).is_some())
+    };
+    if holds { Ok(()) } else { Err(shown(path)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn conditions() {
+        let body = json!({"status": {"phase": "Active"}});
+        let cases = [
+            ("", 200, true),
+            ("", 404, false),
+            ("code=404", 404, true),
+            ("status.phase=Active", 200, true),
+            ("status.phase=Other", 200, false),
+            ("status.phase!=Other, status.phase", 200, true),
+            ("!status.phase", 200, false),
+            ("!status.other", 200, true),
+            ("!status.other", 404, false),
+        ];
+        for (until, code, expected) in cases {
+            assert_eq!(met(until, code, &body).is_ok(), expected, "{until} {code}");
+        }
+    }
+}

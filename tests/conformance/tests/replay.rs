@@ -1,0 +1,54 @@
+//! Every recorded case is answered as the real server does, but for those of `known-failures.txt`.
+#![expect(clippy::print_stderr, reason = "a failing run shows what differs")]
+
+use conformance::model::Golden;
+use conformance::{known, page, run};
+
+/// The share of each topic that passes at least, in percent.
+const SHARE_MIN: usize = 75;
+
+/// Whether the lists are to be rewritten.
+fn updating() -> bool {
+    std::env::var_os("UPDATE_EXPECT").is_some()
+}
+
+#[test]
+fn answers_are_those_of_the_real_server() {
+    let topics = run::topics(&Golden::committed(), |_| true).unwrap();
+    let verdicts = topics.values().flatten();
+    let failed: Vec<&run::Verdict> = verdicts.filter(|verdict| !verdict.steps.is_empty()).collect();
+    let names: Vec<String> = failed.iter().map(|verdict| verdict.case.clone()).collect();
+    let mut listed = known::read().unwrap();
+    if updating() {
+        listed = known::update(&listed, &names);
+        std::fs::write(known::path(), known::write(&listed)).unwrap();
+        std::fs::write(page::path(), page::write(&Golden::committed().totals().unwrap(), &listed)).unwrap();
+    }
+    for verdict in failed.iter().filter(|verdict| !listed.contains_key(&verdict.case)) {
+        for (number, request, differences) in &verdict.steps {
+            eprintln!("{} step {number}: {request}", verdict.case);
+            differences.iter().for_each(|difference| eprintln!("     {difference}"));
+        }
+    }
+    let mut wrong = known::violations(&listed, &names);
+    for (topic, verdicts) in &topics {
+        let passed = verdicts.iter().filter(|verdict| verdict.steps.is_empty()).count();
+        if passed * 100 < verdicts.len() * SHARE_MIN && !page::LATER.contains(&topic.as_str()) {
+            wrong.push(format!("{topic}: only {passed} of {} pass", verdicts.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 rewrites the list", wrong.join("\n"));
+}
+
+#[test]
+fn the_page_says_what_the_list_says() {
+    if updating() {
+        return;
+    }
+    let written = std::fs::read_to_string(page::path()).unwrap();
+    let expected = page::write(&Golden::committed().totals().unwrap(), &known::read().unwrap());
+    assert!(
+        written == expected,
+        "docs/conformance.md is stale; UPDATE_EXPECT=1 cargo test -p conformance writes it"
+    );
+}

@@ -1,0 +1,62 @@
+//! The differences from upstream that are meant, each with its reason.
+
+use crate::Difference;
+
+/// A difference that is meant.
+#[derive(Debug)]
+pub struct Allowed {
+    /// End of the name of the CustomResourceDefinitions it holds for; empty: all.
+    pub crd: &'static str,
+    /// The place, and everything below it.
+    pub path: &'static str,
+    /// Why it is so.
+    pub reason: &'static str,
+}
+
+impl Allowed {
+    /// Whether this explains `difference`.
+    pub fn explains(&self, difference: &Difference) -> bool {
+        let below = difference.path.strip_prefix(self.path);
+        difference.crd.ends_with(self.crd)
+            && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+/// All of them.
+pub const ALLOWED: &[Allowed] = &[
+    Allowed {
+        crd: "",
+        path: "/versions/v1beta1",
+        reason: "v1beta1 is served once conversion exists; until then v1beta2 is the only version",
+    },
+    Allowed {
+        crd: "",
+        path: "/versions/v1alpha1",
+        reason: "as v1beta1: deprecated, and served once conversion exists",
+    },
+    Allowed {
+        crd: "",
+        path: "/labels/cluster.x-k8s.io~v1beta1",
+        reason: "the label names versions that are served, and v1beta1 is not yet",
+    },
+    Allowed {
+        crd: "",
+        path: "/conversion",
+        reason: "with one version there is nothing to convert, and later it happens in the process, without a webhook",
+    },
+    Allowed {
+        crd: "",
+        path: "/annotations/cert-manager.io~inject-ca-from",
+        reason: "no webhook is called, so no cert-manager has to put a CA into the definition",
+    },
+    Allowed {
+        crd: "",
+        path: "/labels/clusterctl.cluster.x-k8s.io",
+        reason: "clusterctl adds this label when it installs a provider; here the kinds are there from the start",
+    },
+    Allowed {
+        crd: "providers.clusterctl.cluster.x-k8s.io",
+        path: "/labels/clusterctl.cluster.x-k8s.io~core",
+        reason: "clusterctl adds this label when it installs its inventory; here it is there from the start",
+    },
+];

@@ -1,0 +1,162 @@
+//! Differences between two JSON structures.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+/// One place where ours is not upstream's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Name of the CustomResourceDefinition.
+    pub crd: String,
+    /// The place, `/versions/v1beta2/schema/properties/spec`.
+    pub path: String,
+    /// What we have.
+    pub ours: Option<Value>,
+    /// What upstream has.
+    pub upstream: Option<Value>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
+        write!(f, "{} {}: ours {}, upstream {}", self.crd, self.path, text(&self.ours), text(&self.upstream))
+    }
+}
+
+/// Every difference between our CustomResourceDefinition and upstream's, as `data/` holds it.
+pub fn compare(ours: &Value, upstream: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let name = upstream["name"].as_str().unwrap_or_default();
+    let flat = flatten(ours);
+    let mut upstream = upstream.clone();
+    if upstream["labels"].is_null() {
+        upstream["labels"] = serde_json::json!({});
+    }
+    upstream["versions"] = by_name(&upstream["versions"]);
+    walk(name, String::new(), Some(&flat), Some(&upstream), &mut found);
+    found
+}
+
+/// A CustomResourceDefinition in the layout of `data/`, without prose.
+fn flatten(crd: &Value) -> Value {
+    let spec = &crd["spec"];
+    let mut versions = spec["versions"].clone();
+    for version in versions.as_array_mut().into_iter().flatten() {
+        let mut schema = version["schema"]["openAPIV3Schema"].take();
+        remove_prose(&mut schema);
+        version["schema"] = schema;
+    }
+    let empty = serde_json::json!({});
+    serde_json::json!({
+        "name": crd["metadata"]["name"],
+        "group": spec["group"],
+        "scope": spec["scope"],
+        "names": spec["names"],
+        "labels": crd["metadata"].get("labels").unwrap_or(&empty),
+        "annotations": crd["metadata"].get("annotations").unwrap_or(&empty),
+        "conversion": spec["conversion"],
+        "versions": by_name(&versions),
+    })
+}
+
+/// A list of objects with names as a map.
+fn by_name(list: &Value) -> Value {
+    let named = |entry: &Value| Some((entry["name"].as_str()?.to_owned(), entry.clone()));
+    Value::Object(list.as_array().into_iter().flatten().filter_map(named).collect())
+}
+
+/// Removes the descriptions and messages of a schema, but not the properties that are named `description`.
+fn remove_prose(schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.remove("description");
+    for rule in schema.get_mut("x-kubernetes-validations").and_then(Value::as_array_mut).into_iter().flatten()
+    {
+        rule.as_object_mut().and_then(|rule| rule.remove("message"));
+    }
+    for property in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        remove_prose(property.1);
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(key) {
+            remove_prose(inner);
+        }
+    }
+}
+
+fn walk(
+    crd: &str,
+    path: String,
+    ours: Option<&Value>,
+    upstream: Option<&Value>,
+    found: &mut Vec<Difference>,
+) {
+    if let (Some(Value::Object(a)), Some(Value::Object(b))) = (ours, upstream) {
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        for key in keys {
+            walk(crd, format!("{path}/{}", key.replace('/', "~")), a.get(key), b.get(key), found);
+        }
+    } else if normal(&path, ours) != normal(&path, upstream) {
+        found.push(Difference {
+            crd: crd.to_owned(),
+            path,
+            ours: ours.cloned(),
+            upstream: upstream.cloned(),
+        });
+    }
+}
+
+/// The order of `required` and `enum` has no meaning.
+fn normal(path: &str, value: Option<&Value>) -> Option<Value> {
+    match value {
+        Some(Value::Array(list)) if path.ends_with("/required") || path.ends_with("/enum") => {
+            let mut list = list.clone();
+            list.sort_by_key(Value::to_string);
+            Some(Value::Array(list))
+        }
+        other => other.cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn finds_what_differs_and_nothing_else() {
+        let upstream = json!({
+            "name": "a.b", "group": "b", "labels": null, "annotations": {},
+            "versions": [{ "name": "v1", "schema": {
+                "required": ["x", "y"],
+                "properties": { "x": { "type": "string" }, "description": { "type": "string", "maxLength": 5 } },
+            } }],
+        });
+        let ours = |required: Value, length: u64| {
+            json!({
+                "metadata": { "name": "a.b" },
+                "spec": { "group": "b", "versions": [{ "name": "v1", "schema": { "openAPIV3Schema": {
+                    "description": "words",
+                    "required": required,
+                    "properties": {
+                        "x": { "type": "string", "description": "words" },
+                        "description": { "type": "string", "maxLength": length },
+                    },
+                } } }] },
+            })
+        };
+        let places = |ours: Value| -> Vec<String> {
+            let skip = ["/scope", "/names", "/conversion"];
+            let found = compare(&ours, &upstream).into_iter().map(|difference| difference.path);
+            found.filter(|path| !skip.contains(&path.as_str())).collect()
+        };
+        assert_eq!(places(ours(json!(["y", "x"]), 5)), Vec::<String>::new());
+        assert_eq!(places(ours(json!(["y"]), 5)), ["/versions/v1/schema/required"]);
+        assert_eq!(
+            places(ours(json!(["x", "y"]), 6)),
+            ["/versions/v1/schema/properties/description/maxLength"]
+        );
+    }
+}

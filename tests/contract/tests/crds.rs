@@ -1,0 +1,82 @@
+//! Every CustomResourceDefinition against upstream's structure.
+
+// Everything here is test code.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use contract::{ALLOWED, compare};
+use serde_json::Value;
+
+fn upstream() -> BTreeMap<String, Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let crd: Value = serde_json::from_str(&text).unwrap();
+        all.insert(crd["name"].as_str().unwrap().to_owned(), crd);
+    }
+    all
+}
+
+fn ours() -> BTreeMap<String, Value> {
+    let named = |crd: Value| (crd["metadata"]["name"].as_str().unwrap().to_owned(), crd);
+    schemas::crds().unwrap().into_iter().map(named).collect()
+}
+
+#[test]
+fn the_same_kinds() {
+    assert_eq!(ours().into_keys().collect::<Vec<_>>(), upstream().into_keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn no_difference_is_unexplained() {
+    let ours = ours();
+    let mut used = vec![false; ALLOWED.len()];
+    let mut unexplained = Vec::new();
+    for (name, upstream) in upstream() {
+        for difference in compare(&ours[&name], &upstream) {
+            match ALLOWED.iter().position(|allowed| allowed.explains(&difference)) {
+                Some(index) => used[index] = true,
+                None => unexplained.push(difference.to_string()),
+            }
+        }
+    }
+    assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
+    let unused = ALLOWED.iter().zip(used).filter(|(_, used)| !used).map(|(allowed, _)| allowed);
+    assert_eq!(unused.map(|allowed| allowed.path).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn every_field_is_described() {
+    let mut missing = Vec::new();
+    for (name, crd) in ours() {
+        for version in crd["spec"]["versions"].as_array().unwrap() {
+            undescribed(&version["schema"]["openAPIV3Schema"], &name, &mut missing);
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
+    let described = schema["description"].as_str().is_some_and(|text| !text.trim().is_empty());
+    // The API server describes metadata itself.
+    if !described && !path.ends_with("io.metadata") {
+        missing.push(path.to_owned());
+    }
+    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
+        if rule["message"].as_str().is_none_or(str::is_empty) {
+            missing.push(format!("{path}: message of {}", rule["rule"]));
+        }
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        undescribed(property, &format!("{path}.{name}"), missing);
+    }
+    // Elements that are scalars are described by their list.
+    for key in ["items", "additionalProperties"] {
+        if schema[key]["properties"].is_object() {
+            undescribed(&schema[key], &format!("{path}[]"), missing);
+        }
+    }
+}

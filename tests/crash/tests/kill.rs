@@ -1,0 +1,85 @@
+//! kill -9 of a process that writes to a store, again and again on the same directory.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a test, which prints its seed"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crash::kill::{Acknowledged, check, parse};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use store::{DataDirectory, Embedded, Store};
+
+/// `CRASH_KILLS=N` kills N times.
+fn kills() -> u64 {
+    std::env::var("CRASH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+/// Runs the writer until it has acknowledged `writes` writes, kills it, and returns all that it acknowledged.
+fn kill_after(engine: &str, directory: &Path, writes: u64, acknowledged: &mut Acknowledged) {
+    let mut writer = Command::new(env!("CARGO_BIN_EXE_store-writer"))
+        .args([engine.as_ref(), directory.as_os_str()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let before = acknowledged.values().map(|(_, revision)| *revision).max().unwrap_or(0);
+    let mut record = |line: std::io::Result<String>| {
+        // The last line may have been cut by the kill.
+        let Some((writer, write)) = line.ok().as_deref().and_then(parse) else { return };
+        let (_, revision) = write;
+        assert!(revision > before, "revision {revision} was used before");
+        acknowledged.insert(writer, write);
+    };
+    for _ in 0..writes {
+        record(lines.next().expect("the writer ended"));
+    }
+    writer.kill().unwrap();
+    // What it printed before it died was acknowledged, too. The end of a line that was cut off may look like a number.
+    let rest: Vec<_> = lines.collect();
+    let whole = rest.len().saturating_sub(1);
+    rest.into_iter().take(whole).for_each(&mut record);
+    writer.wait().unwrap();
+}
+
+async fn run(engine: &str) {
+    let seed = Random::system().number();
+    eprintln!("engine {engine}, seed {seed}");
+    let random = Random::seeded(seed);
+    let directory = tempfile::tempdir().unwrap();
+    let mut acknowledged = Acknowledged::new();
+    for _ in 0..kills() {
+        kill_after(engine, directory.path(), 1 + random.number() % 1_500, &mut acknowledged);
+        let locked = DataDirectory::open(directory.path()).unwrap();
+        let store = match engine {
+            "embedded" => Store::open(Embedded::open(&locked).unwrap(), Clock::system()).await,
+            #[cfg(feature = "sled")]
+            "sled" => Store::open(store::Sled::open(&locked).unwrap(), Clock::system()).await,
+            other => panic!("no engine {other}"),
+        };
+        let store = store.unwrap();
+        check(&store, &acknowledged);
+        // The next round begins at what is there, which may be a write that nobody heard of.
+        for (writer, write) in &mut acknowledged {
+            let stored = store.get(&crash::kill::key(*writer)).unwrap();
+            *write = (crash::kill::count(&stored), stored.mod_revision.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_killed_writer_loses_nothing_answered() {
+    run("embedded").await;
+}
+
+#[cfg(feature = "sled")]
+#[tokio::test]
+async fn a_killed_writer_loses_nothing_answered_by_sled() {
+    run("sled").await;
+}

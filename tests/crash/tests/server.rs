@@ -1,0 +1,201 @@
+//! kill -9 of the real server under load. `cargo xtask crash` builds the binary and sets `FIRSTLIGHT_BINARY`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a test, which prints its seed"
+)]
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use machinery::random::Random;
+use tokio::sync::mpsc;
+
+const WRITERS: u64 = 8;
+const KILLS: u64 = 6;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One acknowledged write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+struct Write {
+    count: u64,
+    revision: u64,
+}
+
+struct Server {
+    child: Child,
+    client: Client,
+}
+
+/// Whatever happens, no server outlives its test.
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Server {
+    /// Starts it and waits until it says, as to systemd, that it is ready.
+    async fn start(binary: &Path, directory: &Path) -> Self {
+        let socket = directory.join("notify");
+        drop(std::fs::remove_file(&socket));
+        let ready = UnixDatagram::bind(&socket).unwrap();
+        ready.set_read_timeout(Some(PATIENCE)).unwrap();
+        let data = directory.join("data");
+        let child = Command::new(binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--controllers", "none", "--data-dir"])
+            .arg(&data)
+            .env("NOTIFY_SOCKET", &socket)
+            .env("RUST_LOG", "warn")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        ready.recv(&mut [0; 64]).expect("the server did not become ready");
+        let kubeconfig = Kubeconfig::read_from(data.join("kubeconfig")).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+        Self { child, client: Client::try_from(config).unwrap() }
+    }
+
+    fn config_maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client.clone(), "default")
+    }
+}
+
+fn write_of(object: &ConfigMap) -> Write {
+    let count = object.data.as_ref().and_then(|data| data.get("count")).unwrap().parse().unwrap();
+    let revision = object.metadata.resource_version.as_ref().unwrap().parse().unwrap();
+    Write { count, revision }
+}
+
+/// Writes until the server is gone.
+async fn write(
+    api: Api<ConfigMap>,
+    writer: u64,
+    mut last: Option<ConfigMap>,
+    done: mpsc::UnboundedSender<(u64, Write)>,
+) {
+    loop {
+        let count = last.as_ref().map_or(0, |object| write_of(object).count) + 1;
+        let name = format!("writer-{writer}");
+        let mut object = last.take().unwrap_or_default();
+        object.metadata.name = Some(name.clone());
+        object.data = Some(BTreeMap::from([("count".to_owned(), count.to_string())]));
+        let answer = if count == 1 {
+            api.create(&PostParams::default(), &object).await
+        } else {
+            api.replace(&name, &PostParams::default(), &object).await
+        };
+        match answer {
+            Ok(object) => {
+                let _gone = done.send((writer, write_of(&object)));
+                last = Some(object);
+            }
+            Err(kube::Error::Api(status)) => panic!("{status:?}"),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Everything that is there, after comparing it with what was acknowledged.
+async fn check(server: &Server, acknowledged: &BTreeMap<u64, Write>) -> BTreeMap<u64, ConfigMap> {
+    let list = server.config_maps().list(&ListParams::default()).await.unwrap();
+    let mut found = BTreeMap::new();
+    for object in list.items {
+        let name = object.metadata.name.clone().unwrap();
+        if let Some(writer) = name.strip_prefix("writer-").and_then(|writer| writer.parse().ok()) {
+            found.insert(writer, object);
+        }
+    }
+    for (writer, acknowledged) in acknowledged {
+        let found = write_of(found.get(writer).expect("an acknowledged object is lost"));
+        assert!(found >= *acknowledged, "{found:?} found, {acknowledged:?} acknowledged");
+        assert!(found.count <= acknowledged.count + 1, "{found:?} found, {acknowledged:?} acknowledged");
+    }
+    found
+}
+
+async fn kill_under_load(binary: &Path) {
+    let seed = Random::system().number();
+    eprintln!("seed {seed}");
+    let random = Random::seeded(seed);
+    let directory = tempfile::tempdir().unwrap();
+    let mut acknowledged: BTreeMap<u64, Write> = BTreeMap::new();
+    for _ in 0..KILLS {
+        let mut server = Server::start(binary, directory.path()).await;
+        let found = check(&server, &acknowledged).await;
+        // The next round begins at what is there, which may be a write that nobody heard of.
+        acknowledged.extend(found.iter().map(|(writer, object)| (*writer, write_of(object))));
+        let highest = found.values().map(|object| write_of(object).revision).max().unwrap_or(0);
+        let (done, mut answers) = mpsc::unbounded_channel();
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                tokio::spawn(write(server.config_maps(), writer, found.get(&writer).cloned(), done.clone()))
+            })
+            .collect();
+        drop(done);
+        let mut left = 1 + random.number() % 400;
+        while let Some((writer, write)) =
+            tokio::time::timeout(PATIENCE, answers.recv()).await.expect("no answer")
+        {
+            assert!(write.revision > highest, "revision {} was used before", write.revision);
+            acknowledged.insert(writer, write);
+            left = left.saturating_sub(1);
+            if left == 0 {
+                server.child.kill().unwrap();
+                left = u64::MAX;
+            }
+        }
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    }
+    let server = Server::start(binary, directory.path()).await;
+    check(&server, &acknowledged).await;
+}
+
+async fn start_twice(binary: &Path) {
+    let directory = tempfile::tempdir().unwrap();
+    let first = Server::start(binary, directory.path()).await;
+    let second = Command::new(binary)
+        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(directory.path().join("data"))
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{message}");
+    assert!(message.contains(&format!("process {}", first.child.id())), "{message}");
+    check(&first, &BTreeMap::new()).await;
+}
+
+fn binary() -> Option<PathBuf> {
+    let binary = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
+    if binary.is_none() {
+        eprintln!("skipped: `cargo xtask crash` builds the server and runs this");
+    }
+    binary
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_loses_nothing_answered() {
+    if let Some(binary) = binary() {
+        kill_under_load(&binary).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_is_told_who_holds_the_directory() {
+    if let Some(binary) = binary() {
+        start_twice(&binary).await;
+    }
+}

@@ -1,0 +1,127 @@
+//! Counts what the controllers ask of the API server, and kills the process at a given request.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Method, Request, Response};
+use kube::client::Body as ClientBody;
+use parking_lot::Mutex;
+use serving::{Body, ClientService};
+use tokio::sync::Notify;
+use tower_service::Service;
+
+/// Where in a request the process is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The server has not seen the request.
+    Before,
+    /// The server has done it, the controller has not seen the answer.
+    After,
+}
+
+/// The kill that is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kill {
+    /// At which write of the controllers, counted from 1 over all lives.
+    pub write: u64,
+    /// When.
+    pub moment: Moment,
+}
+
+/// Counts writes over all lives.
+#[derive(Clone, Default)]
+pub struct Requests(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    killed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    writes: u64,
+    kill: Option<Kill>,
+    trace: Vec<String>,
+}
+
+impl Requests {
+    /// Kills the process at `kill`.
+    pub fn plan(&self, kill: Kill) {
+        self.0.state.lock().kill = Some(kill);
+    }
+
+    /// How many writes the controllers have made.
+    pub fn writes(&self) -> u64 {
+        self.0.state.lock().writes
+    }
+
+    /// Method and path of each write, in order.
+    pub fn trace(&self) -> Vec<String> {
+        self.0.state.lock().trace.clone()
+    }
+
+    /// Done when the process is to be killed.
+    pub async fn killed(&self) {
+        self.0.killed.notified().await;
+    }
+
+    fn note<B>(&self, request: &Request<B>) -> Option<Moment> {
+        if request.method() == Method::GET {
+            return None;
+        }
+        let mut state = self.0.state.lock();
+        state.writes += 1;
+        state.trace.push(format!("{} {}", request.method(), request.uri().path()));
+        let due = state.kill.filter(|kill| kill.write == state.writes)?;
+        state.kill = None;
+        Some(due.moment)
+    }
+}
+
+/// The controllers' way to the server.
+#[derive(Clone)]
+pub struct Counting {
+    inner: ClientService,
+    requests: Requests,
+}
+
+impl Counting {
+    /// Wraps `inner`.
+    pub fn new(inner: ClientService, requests: &Requests) -> Self {
+        Self { inner, requests: requests.clone() }
+    }
+}
+
+impl Service<Request<ClientBody>> for Counting {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<ClientBody>) -> Self::Future {
+        let moment = self.requests.note(&request);
+        let requests = self.requests.clone();
+        if moment == Some(Moment::Before) {
+            return Box::pin(async move {
+                requests.0.killed.notify_one();
+                std::future::pending().await
+            });
+        }
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            if moment == Some(Moment::After) {
+                requests.0.killed.notify_one();
+                return std::future::pending().await;
+            }
+            answer
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Runs a scenario in a world, through as many lives as it takes.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use firstlight::manifests::apply::apply_all;
+use serde_json::Value;
+use store::{EventKind, Page, Prefix, Watcher};
+
+use crate::invariants::Invariants;
+use crate::manifests::{at_rest, cluster};
+use crate::requests::{Kill, Requests};
+use crate::scenario::{Step, missing};
+use crate::world::{Life, World};
+
+/// No step takes longer, in simulated time.
+const STEP_LIMIT: Duration = Duration::from_secs(3600);
+/// A plane whose controllers have nothing to do within this time has come to rest.
+const REST: Duration = Duration::from_secs(5);
+
+/// What a run ended with.
+#[derive(Debug)]
+pub struct Report {
+    /// Requests of the controllers that write.
+    pub writes: u64,
+    /// Changes of objects that were checked.
+    pub changes: u64,
+    /// How often the process was started.
+    pub lives: u64,
+    /// Simulated seconds.
+    pub seconds: i64,
+    /// Method and path of each write, in order.
+    pub trace: Vec<String>,
+    /// What there was at the end of each step, without what depends on chance.
+    pub rests: Vec<Value>,
+}
+
+/// Runs `steps` from `seed`; the process is killed as `kill` says.
+///
+/// # Errors
+/// A violated invariant, or a step that is not reached; both with the seed.
+pub fn run(seed: u64, steps: &[Step], kill: Option<Kill>) -> Result<Report> {
+    let mut world = World::new(seed);
+    if let Some(kill) = kill {
+        world.requests.plan(kill);
+    }
+    let began = world.now();
+    let mut progress = Progress { steps, done: 0, invariants: Invariants::default(), rests: Vec::new() };
+    while progress.done < steps.len() {
+        world.live(async |life, requests| progress.go_on(life, requests).await)?;
+        if let Some(first) = progress.invariants.violations().first() {
+            bail!("seed {seed}, {kill:?}: {first}");
+        }
+        if world.lives() > 3 + kill.map_or(0, |_| 1) {
+            bail!("seed {seed}, {kill:?}: the process was started {} times", world.lives());
+        }
+    }
+    Ok(Report {
+        writes: world.requests.writes(),
+        changes: progress.invariants.changes(),
+        lives: world.lives(),
+        seconds: (world.now() - began).num_seconds(),
+        trace: world.requests.trace(),
+        rests: progress.rests,
+    })
+}
+
+struct Progress<'a> {
+    steps: &'a [Step],
+    done: usize,
+    invariants: Invariants,
+    rests: Vec<Value>,
+}
+
+impl Progress<'_> {
+    /// Goes on from where the last life ended; returns when all is done or the process is killed.
+    async fn go_on(&mut self, life: &Life, requests: &Requests) -> Result<()> {
+        let snapshot = life.store.list(&Prefix::all(), &Page::default());
+        for stored in &snapshot.items {
+            self.invariants.observe(stored.key.as_str(), serde_json::from_slice(&stored.value).ok());
+        }
+        let mut watcher = life.store.watch(&Prefix::all(), snapshot.revision)?;
+        while let Some(step) = self.steps.get(self.done).copied() {
+            tokio::select! {
+                biased;
+                () = requests.killed() => return Ok(()),
+                outcome = self.perform(life, step, &mut watcher) => outcome?,
+            }
+            if !self.invariants.violations().is_empty() {
+                return Ok(());
+            }
+            self.done += 1;
+        }
+        Ok(())
+    }
+
+    async fn perform(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
+        match step {
+            Step::Reach(shape) => {
+                let client = life.plane.client("user");
+                apply_all(&life.plane.registry, &client, &cluster(shape)?).await?;
+            }
+            Step::Delete => delete(life).await?,
+        }
+        let reached = tokio::time::timeout(STEP_LIMIT, self.follow(life, step, watcher)).await;
+        match reached {
+            Ok(outcome) => outcome?,
+            Err(_) => bail!(
+                "{step:?} is not reached in {} s:\n{}",
+                STEP_LIMIT.as_secs(),
+                missing(step, &self.invariants).join("\n")
+            ),
+        }
+        let objects: Vec<Value> = self
+            .invariants
+            .objects()
+            .map(|(_, object)| object.clone())
+            .filter(|object| {
+                object["apiVersion"].as_str().is_some_and(|api| api.contains("cluster.x-k8s.io/"))
+            })
+            .collect();
+        self.rests.push(at_rest(&objects));
+        Ok(())
+    }
+
+    /// Follows the changes until the step is reached and nobody has anything to do.
+    async fn follow(&mut self, life: &Life, step: Step, watcher: &mut Watcher) -> Result<()> {
+        loop {
+            while let Some(event) = watcher.try_next()? {
+                let object = (event.kind != EventKind::Deleted)
+                    .then(|| serde_json::from_slice(&event.object.value).ok())
+                    .flatten();
+                self.invariants.observe(event.key().as_str(), object);
+            }
+            if !self.invariants.violations().is_empty() {
+                return Ok(());
+            }
+            if missing(step, &self.invariants).is_empty() && life.manager.is_idle(REST) {
+                return Ok(());
+            }
+            // Reconciles that write nothing end without an event: look again after a moment of simulated time.
+            if let Ok(event) = tokio::time::timeout(REST, watcher.next()).await {
+                let event = event?;
+                let object = (event.kind != EventKind::Deleted)
+                    .then(|| serde_json::from_slice(&event.object.value).ok())
+                    .flatten();
+                self.invariants.observe(event.key().as_str(), object);
+            }
+        }
+    }
+}
+
+async fn delete(life: &Life) -> Result<()> {
+    let client = life.plane.client("user");
+    let path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/first";
+    let request = http::Request::delete(path).body(Vec::new())?;
+    match client.request::<Value>(request).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,96 @@
+//! What outlives a process: the disk, the time, the count of requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use engine::network::SimulatedNetwork;
+use firstlight::cli::ControllerSelection;
+use firstlight::plane::{CONTROLLER_USER, Doors, Plane, start_controllers};
+use kube::Client;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use store::{Memory, Store};
+
+use crate::requests::{Counting, Requests};
+
+/// The disk, the time, the count of requests, and the seed of all randomness.
+pub struct World {
+    /// Decides all randomness.
+    pub seed: u64,
+    /// What the controllers have asked for, over all lives.
+    pub requests: Requests,
+    disk: Memory,
+    now: DateTime<Utc>,
+    lives: u64,
+}
+
+/// One life of the process, from its start until it is killed or the runtime is dropped.
+pub struct Life {
+    /// Server and registry.
+    pub plane: Plane,
+    /// All objects.
+    pub store: Store,
+    /// What the controllers share.
+    pub manager: engine::Manager,
+    /// Its time.
+    pub clock: Clock,
+}
+
+/// How long a restart of the process takes.
+const RESTART: Duration = Duration::from_secs(1);
+
+impl World {
+    /// An empty disk at the beginning of time.
+    pub fn new(seed: u64) -> Self {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+        Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0 }
+    }
+
+    /// How often the process was started.
+    pub fn lives(&self) -> u64 {
+        self.lives
+    }
+
+    /// When the simulation began, and how far it has come.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Runs one life: a runtime of its own, which is dropped with everything in it when `live` returns.
+    ///
+    /// # Errors
+    /// Where the plane does not start, and what `live` reports.
+    pub fn live<T>(&mut self, live: impl AsyncFnOnce(&Life, &Requests) -> Result<T>) -> Result<T> {
+        self.lives += 1;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.context("cannot start a runtime")?;
+        let (outcome, now) = runtime.block_on(async {
+            let clock = Clock::simulated(self.now);
+            let outcome = async {
+                let life = self.start(&clock).await?;
+                live(&life, &self.requests).await
+            };
+            let outcome = outcome.await;
+            (outcome, clock.now())
+        });
+        self.now = now + RESTART;
+        outcome
+    }
+
+    async fn start(&self, clock: &Clock) -> Result<Life> {
+        let doors = Doors {
+            clock: clock.clone(),
+            random: Random::seeded(self.seed.wrapping_mul(1_000_003).wrapping_add(self.lives)),
+            network: Arc::new(SimulatedNetwork::new()),
+        };
+        let store = Store::open(self.disk.clone(), clock.clone()).await?;
+        let plane = Plane::start(store.clone(), &doors, None).await?;
+        let user = access::User::master(CONTROLLER_USER);
+        let service = Counting::new(plane.server.client_service(user), &self.requests);
+        let manager = plane.manager_with(Client::new(service, "default"));
+        start_controllers(&manager, ControllerSelection { core: true, kubeadm: true, simulated: true });
+        Ok(Life { plane, store, manager, clock: clock.clone() })
+    }
+}

@@ -1,0 +1,47 @@
+//! The whole plane from some seeds, and one short life killed at every single write.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+
+use simulation::parallel;
+use simulation::requests::{Kill, Moment};
+use simulation::run::run;
+use simulation::scenario::{SHORT_LIFE, WHOLE_LIFE};
+
+#[test]
+fn a_seed_reproduces_every_request() {
+    let first = run(7, WHOLE_LIFE, None).expect("seed 7");
+    let second = run(7, WHOLE_LIFE, None).expect("seed 7 again");
+    for (number, (one, other)) in first.trace.iter().zip(&second.trace).enumerate() {
+        assert_eq!(one, other, "write {number}");
+    }
+    assert_eq!(first.trace.len(), second.trace.len());
+    assert_eq!((first.changes, first.seconds), (second.changes, second.seconds));
+}
+
+#[test]
+fn the_final_state_does_not_depend_on_the_seed() {
+    let expected = run(1, SHORT_LIFE, None).expect("seed 1").rests;
+    let failures = parallel::failures(2..202, |seed| match run(seed, SHORT_LIFE, None) {
+        Ok(report) if report.rests == expected => None,
+        Ok(_) => Some(format!("seed {seed}: another final state")),
+        Err(error) => Some(format!("seed {seed}: {error:#}")),
+    });
+    assert!(failures.is_empty(), "{} of 200 seeds:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn killed_at_any_write_it_ends_where_it_would_have_ended() {
+    let calm = run(1, SHORT_LIFE, None).expect("seed 1");
+    let failures = parallel::failures(1..calm.writes + 1, |write| {
+        // Both moments at every write take too long here; `cargo xtask simulate` draws them at random.
+        let moment = if write.is_multiple_of(2) { Moment::Before } else { Moment::After };
+        let kill = Kill { write, moment };
+        match run(1, SHORT_LIFE, Some(kill)) {
+            Ok(killed) => {
+                let differs = killed.rests.iter().zip(&calm.rests).position(|(a, b)| a != b)?;
+                Some(format!("{kill:?}: another state at rest after step {differs}"))
+            }
+            Err(error) => Some(format!("{kill:?}: {error:#}")),
+        }
+    });
+    assert!(failures.is_empty(), "{} of {} kills:\n{}", failures.len(), calm.writes, failures.join("\n"));
+}

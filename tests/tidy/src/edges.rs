@@ -1,0 +1,112 @@
+//! Which crate may depend on which: downwards only, as docs/ARCHITECTURE.md draws it.
+
+use serde_json::Value;
+
+/// A dependency of one workspace crate on another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The depending crate.
+    pub from: String,
+    /// What it depends on.
+    pub to: String,
+}
+
+/// Height of the rooms; an edge goes to the same room or a lower one.
+const ROOMS: &[(&str, u8)] =
+    &[("apiserver", 0), ("schemas", 1), ("controllers", 2), ("bootstrap", 3), ("tests", 4)];
+
+/// The crates of the API server from bottom to top.
+const API_SERVER_ORDER: &[&str] = &["machinery", "pki", "store", "registry", "access", "serving"];
+
+/// Edges that the map forbids although they go downwards or sideways.
+const FORBIDDEN: &[(&str, &[&str], &str)] = &[
+    ("schemas", &["store", "registry", "access", "serving"], "schemas know nothing of HTTP or storage"),
+    ("engine", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("cluster-core", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("kubeadm", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("cluster-core", &["kubeadm", "simulated"], "controllers meet only through the API"),
+    ("kubeadm", &["cluster-core", "simulated"], "controllers meet only through the API"),
+    ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),
+];
+
+/// The edges between workspace crates in the output of `cargo metadata` (development dependencies left
+/// out), and for each crate the top folder that it stands in.
+pub fn workspace_edges(metadata: &Value) -> (Vec<Edge>, Vec<(String, String)>) {
+    let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
+    let root = metadata["workspace_root"].as_str().unwrap_or_default();
+    let room = |package: &&Value| {
+        let path = package["manifest_path"].as_str()?.strip_prefix(root)?.trim_start_matches('/');
+        Some((package["name"].as_str()?.to_owned(), path.split('/').next()?.to_owned()))
+    };
+    let rooms = packages.iter().filter_map(room).collect();
+    let mut edges = Vec::new();
+    for package in &packages {
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let local = dependency["path"].is_string() && dependency["kind"].is_null();
+            if let (true, Some(from), Some(to)) =
+                (local, package["name"].as_str(), dependency["name"].as_str())
+            {
+                edges.push(Edge { from: from.to_owned(), to: to.to_owned() });
+            }
+        }
+    }
+    edges.sort();
+    (edges, rooms)
+}
+
+/// What is wrong with `edges`, a line each.
+pub fn violations(edges: &[Edge], rooms: &[(String, String)]) -> Vec<String> {
+    let height = |name: &str| {
+        let room = rooms.iter().find(|(known, _)| known == name).map(|(_, room)| room.as_str())?;
+        ROOMS.iter().find(|(known, _)| *known == room).map(|(_, height)| *height)
+    };
+    let server = |name: &str| API_SERVER_ORDER.iter().position(|known| *known == name);
+    let mut found = Vec::new();
+    for Edge { from, to } in edges {
+        match (height(from), height(to)) {
+            (Some(above), Some(below)) if above >= below => {}
+            (Some(_), Some(_)) => found.push(format!("{from} -> {to}: dependencies point downwards only")),
+            _ => found.push(format!("{from} -> {to}: a crate in a folder that the map does not have")),
+        }
+        if let (Some(above), Some(below)) = (server(from), server(to))
+            && above <= below
+        {
+            found.push(format!("{from} -> {to}: the API server's crates point downwards only"));
+        }
+        let forbidden = FORBIDDEN.iter().filter(|(a, b, _)| from == a && b.contains(&to.as_str()));
+        found.extend(forbidden.map(|(_, _, why)| format!("{from} -> {to}: {why}")));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forbidden_edges_are_named() {
+        let rooms: Vec<(String, String)> = [
+            ("machinery", "apiserver"),
+            ("store", "apiserver"),
+            ("serving", "apiserver"),
+            ("schemas", "schemas"),
+            ("engine", "controllers"),
+            ("stray", "misc"),
+        ]
+        .map(|(name, room)| (name.to_owned(), room.to_owned()))
+        .to_vec();
+        let cases = [
+            ("store", "machinery", 0),
+            ("engine", "schemas", 0),
+            ("machinery", "store", 1),
+            ("serving", "schemas", 1),
+            ("engine", "store", 1),
+            ("engine", "stray", 1),
+        ];
+        for (from, to, expected) in cases {
+            let edge = Edge { from: from.into(), to: to.into() };
+            let found = violations(&[edge], &rooms);
+            assert_eq!(found.len(), expected, "{from} -> {to}: {found:?}");
+        }
+    }
+}

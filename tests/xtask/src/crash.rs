@@ -1,0 +1,23 @@
+//! `cargo xtask crash`: the crash suite at length, with every engine and the real server.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::suite::{cargo, server};
+
+/// Builds the server, then runs the suite with `seeds` random scripts and `kills` kills of each writer.
+///
+/// # Errors
+/// Where something does not build, or a write was lost.
+pub fn run(root: &Path, seeds: u64, kills: u64) -> Result<()> {
+    let binary = server(root)?;
+    let (seeds, kills) = (seeds.to_string(), kills.to_string());
+    let variables = [
+        ("FIRSTLIGHT_BINARY", binary.as_str()),
+        ("CRASH_SEEDS", seeds.as_str()),
+        ("CRASH_KILLS", kills.as_str()),
+    ];
+    let arguments = ["test", "--release", "--package", "crash", "--features", "sled", "--", "--nocapture"];
+    cargo(root, &arguments, &variables)
+}

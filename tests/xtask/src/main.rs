@@ -1,0 +1,82 @@
+//! `cargo xtask COMMAND`: the project's own commands.
+
+mod clients;
+mod crash;
+mod schemas;
+mod suite;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Take the figures of docs/BENCHMARKS.md from the release binary.
+    Bench {
+        /// Handed on: `--rounds N`, `--only NAME`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere; prints the seed that fails.
+    Simulate {
+        /// Handed on: `--seeds N`, `--from SEED`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Play the transcripts of `tests/clients` with the real kubectl.
+    ///
+    /// Builds the server first, unless FIRSTLIGHT_BINARY names one. UPDATE_EXPECT=1 writes what was printed into the transcripts.
+    Clients {
+        /// Only the transcripts whose names contain one of these.
+        names: Vec<String>,
+    },
+    /// Cut the power of the store's disk at every access, and kill processes that write: the store alone, and the server.
+    Crash {
+        /// How many random scripts.
+        #[arg(long, default_value_t = 10)]
+        seeds: u64,
+        /// How often each writer is killed.
+        #[arg(long, default_value_t = 50)]
+        kills: u64,
+    },
+    /// Write the Rust types and the CustomResourceDefinitions of `schemas/` from `schemas/types` and `schemas/crds`.
+    Schemas {
+        /// Change nothing; fail when a file would change.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Bench { arguments } => {
+            suite::build(&workspace_root())?;
+            suite::run(&workspace_root(), "benches", &arguments)
+        }
+        Command::Simulate { arguments } => suite::run(&workspace_root(), "simulation", &arguments),
+        Command::Clients { names } => clients::run(&workspace_root(), &names),
+        Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
+        Command::Schemas { check } => schemas::run(&workspace_root(), check),
+    }
+}
+
+/// The folder of the workspace's `Cargo.toml`.
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn generated_files_are_what_their_sources_say() {
+        crate::schemas::run(&crate::workspace_root(), true).unwrap();
+    }
+}

@@ -1,0 +1,83 @@
+//! Reading the sources.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// A named type and the module it lives in.
+pub struct Type {
+    /// Its name, unique over all modules.
+    pub name: String,
+    /// `cluster`
+    pub module: String,
+    /// `machine`
+    pub file: String,
+    /// The structural schema, with references.
+    pub schema: Value,
+}
+
+/// Everything that was read.
+pub struct Source {
+    /// All types by name.
+    pub types: BTreeMap<String, Type>,
+    /// All kinds, by the name of their CustomResourceDefinition.
+    pub kinds: BTreeMap<String, Value>,
+}
+
+impl Source {
+    /// Reads `types/` and `crds/` of `folder`.
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
+        let mut types = BTreeMap::new();
+        for path in yaml_files(&folder.join("types"))? {
+            let module = stem(path.parent().unwrap_or(folder))?;
+            let file = stem(&path)?;
+            let Value::Object(definitions) = parse(&path)? else {
+                bail!("{}: a map of types is expected", path.display());
+            };
+            for (name, schema) in definitions {
+                let found = Type { name: name.clone(), module: module.clone(), file: file.clone(), schema };
+                if types.insert(name.clone(), found).is_some() {
+                    bail!("{}: the type {name} exists twice", path.display());
+                }
+            }
+        }
+        let mut kinds = BTreeMap::new();
+        for path in yaml_files(&folder.join("crds"))? {
+            kinds.insert(stem(&path)?, parse(&path)?);
+        }
+        Ok(Self { types, kinds })
+    }
+
+    /// The type of that name.
+    pub fn named(&self, name: &str) -> anyhow::Result<&Type> {
+        self.types.get(name).with_context(|| format!("no type is named {name}"))
+    }
+}
+
+fn parse(path: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    serde_saphyr::from_str(&text).with_context(|| format!("parsing {}", path.display()))
+}
+
+/// Every `.yaml` file below `folder`, sorted.
+fn yaml_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(yaml_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn stem(path: &Path) -> anyhow::Result<String> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    Ok(stem.with_context(|| format!("{} has no name", path.display()))?.to_owned())
+}

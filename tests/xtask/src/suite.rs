@@ -1,0 +1,51 @@
+//! Suites that are programs of their own, run from their release build.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// Builds the release binary of `firstlight`.
+///
+/// # Errors
+/// Where it does not build.
+pub fn build(root: &Path) -> Result<()> {
+    cargo(root, &["build", "--release", "--package", "firstlight"], &[])
+}
+
+/// Runs the program of `package`.
+///
+/// # Errors
+/// Where it fails.
+pub fn run(root: &Path, package: &str, arguments: &[String]) -> Result<()> {
+    let mut all = vec!["run", "--release", "--quiet", "--package", package, "--"];
+    all.extend(arguments.iter().map(String::as_str));
+    cargo(root, &all, &[])
+}
+
+/// Runs cargo in the workspace, with further environment variables.
+///
+/// # Errors
+/// Where it fails.
+pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(root)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .status()
+        .context("cargo cannot be run")?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
+
+/// The path of the server's release binary, after building it.
+///
+/// # Errors
+/// Where it does not build.
+pub fn server(root: &Path) -> Result<String> {
+    build(root)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let binary = root.join(target).join("release/firstlight");
+    Ok(binary.to_str().context("the path of the target directory is not UTF-8")?.to_owned())
+}
