@@ -1,6 +1,6 @@
 //! What must hold at every change of every object, however the controllers are interrupted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -30,6 +30,11 @@ impl Invariants {
                 }
             }
         }
+    }
+
+    /// Objects that are not `there` are gone.
+    pub fn forget_all_but(&mut self, there: &BTreeSet<&str>) {
+        self.objects.retain(|key, _| there.contains(key.as_str()));
     }
 
     /// What was violated.
