@@ -21,6 +21,11 @@ pub mod runtime;
 pub use kind::HasConditions;
 use serde_json::Value;
 
+/// Name and JSON text of every CustomResourceDefinition of this crate, sorted by name.
+pub fn manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
+    catalogue::MANIFESTS.into_iter()
+}
+
 /// Every CustomResourceDefinition of this crate, sorted by name.
 ///
 /// # Errors

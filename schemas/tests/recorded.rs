@@ -47,15 +47,26 @@ fn definitions_accept_them() {
         let schema = schema_of(&object);
         let mut pruned = object.clone();
         assert_eq!(schema::prune(&schema, &mut pruned), Vec::<String>::new(), "{}", object["kind"]);
-        assert_eq!(schema::validate(&schema, &object, None, Vec::new()), [], "{}", object["kind"]);
-        assert_eq!(machinery::cel::validate(&schema, &object, None), [], "{}", object["kind"]);
+        assert_eq!(
+            schema::validate(&schema, &object, None, Vec::new(), machinery::cel::Known::default()),
+            [],
+            "{}",
+            object["kind"]
+        );
+        assert_eq!(
+            machinery::cel::validate(&schema, &object, None, machinery::cel::Known::default()),
+            [],
+            "{}",
+            object["kind"]
+        );
     }
 }
 
 /// The object with that `apiVersion`, kind and spec, judged by the CEL rules of its definition.
 fn broken_rules(api_version: &str, kind: &str, spec: Value) -> Vec<String> {
     let object = json!({ "apiVersion": api_version, "kind": kind, "spec": spec });
-    let found = machinery::cel::validate(&schema_of(&object), &object, None);
+    let found =
+        machinery::cel::validate(&schema_of(&object), &object, None, machinery::cel::Known::default());
     found.iter().map(|error| format!("{}: {}", error.field, error.detail)).collect()
 }
 

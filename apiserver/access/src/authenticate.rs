@@ -13,7 +13,18 @@ pub trait Authenticator: Send + Sync + 'static {
     /// # Errors
     /// 401 when it carries credentials that are not valid.
     fn authenticate(&self, request: &Parts) -> Result<User, Status>;
+
+    /// Who is behind a bearer token that is meant for one of `audiences`, and for which of them it is good.
+    ///
+    /// # Errors
+    /// Why the token is not valid, in the words of kube-apiserver's TokenReview.
+    fn review(&self, _token: &str, _audiences: &[String]) -> Result<(User, Vec<String>), String> {
+        Err(INVALID_TOKEN.to_owned())
+    }
 }
+
+/// What is said of a token that nobody knows.
+pub const INVALID_TOKEN: &str = "invalid bearer token";
 
 /// The identity in the request's extensions (client certificate or in-process); no token is valid.
 #[derive(Debug, Default, Clone, Copy)]

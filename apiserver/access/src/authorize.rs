@@ -1,9 +1,11 @@
 //! Decides whether a request may go on.
 
+use machinery::field::quote;
 use machinery::status::{GroupResource, Status};
 
 use crate::attributes::Attributes;
-use crate::user::GROUP_MASTERS;
+use crate::rbac::Rule;
+use crate::user::{GROUP_MASTERS, User};
 
 /// What an [`Authorizer`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +16,37 @@ pub enum Decision {
     Deny(String),
 }
 
+/// What a user may do in a namespace, as far as it can be listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserRules {
+    /// In the order in which they were found.
+    pub rules: Vec<Rule>,
+    /// Whether there may be more.
+    pub incomplete: bool,
+    /// What could not be resolved; empty for nothing.
+    pub error: String,
+}
+
 /// Says whether a request is allowed.
 pub trait Authorizer: Send + Sync + 'static {
     /// Whether a request with these attributes is allowed.
     fn authorize(&self, attributes: &Attributes<'_>) -> Decision;
+
+    /// The same, and why it is allowed or not; the text may be empty.
+    fn explain(&self, attributes: &Attributes<'_>) -> (bool, String) {
+        match self.authorize(attributes) {
+            Decision::Allow => (true, String::new()),
+            Decision::Deny(reason) => (false, reason),
+        }
+    }
+
+    /// What a user may do in a namespace.
+    fn rules(&self, _user: &User, _namespace: &str) -> UserRules {
+        UserRules { incomplete: true, ..UserRules::default() }
+    }
 }
 
-/// Only the group `system:masters` gets in; everybody may ask for health and version.
+/// Only the group `system:masters` gets in; everybody may ask for health and version. For servers without roles.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MastersOnly;
 
@@ -44,7 +70,7 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
     let user = &attributes.user.name;
     let verb = attributes.verb;
     let Some(resource) = attributes.resource else {
-        let mut why = format!("User {user:?} cannot {verb} path {:?}", attributes.path);
+        let mut why = format!("User {} cannot {verb} path {}", quote(user), quote(attributes.path));
         if !reason.is_empty() {
             why = format!("{why}: {reason}");
         }
@@ -58,10 +84,10 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
     let scope = if resource.namespace.is_empty() {
         "at the cluster scope".to_owned()
     } else {
-        format!("in the namespace {:?}", resource.namespace)
+        format!("in the namespace {}", quote(resource.namespace))
     };
-    let mut why =
-        format!("User {user:?} cannot {verb} resource {what:?} in API group {:?} {scope}", resource.group);
+    let (user, what, group) = (quote(user), quote(&what), quote(resource.group));
+    let mut why = format!("User {user} cannot {verb} resource {what} in API group {group} {scope}");
     if !reason.is_empty() {
         why = format!("{why}: {reason}");
     }

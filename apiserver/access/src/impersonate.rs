@@ -1,23 +1,78 @@
 //! Impersonation: who may act as somebody else, by the `Impersonate-*` headers.
+//!
+//! There are several modes (<https://kep.k8s.io/5284>). The constrained ones allow a verb on a resource as a sort of user and need two
+//! permissions: `impersonate-on:MODE:VERB` for the request, `impersonate:MODE` for each part of the identity. The oldest
+//! needs the verb `impersonate` for each part, and allows every request then.
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use machinery::field::quote;
+use machinery::names::dns1123_subdomain;
 use machinery::status::Status;
 
 use crate::attributes::{Attributes, Resource};
 use crate::authorize::{Authorizer, Decision, forbidden};
-use crate::user::{ANONYMOUS, GROUP_AUTHENTICATED, GROUP_UNAUTHENTICATED, SERVICE_ACCOUNT_PREFIX, User};
+use crate::user::{
+    ANONYMOUS, GROUP_AUTHENTICATED, GROUP_MASTERS, GROUP_NODES, GROUP_UNAUTHENTICATED, NODE_PREFIX, User,
+    service_account, service_account_groups,
+};
 
 const USER: &str = "impersonate-user";
 const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
+/// The node that a service account's token was issued for.
+pub(crate) const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    AssociatedNode,
+    ArbitraryNode,
+    ServiceAccount,
+    UserInfo,
+    /// As it has been since the beginning.
+    Legacy,
+}
+
+const MODES: [Mode; 5] =
+    [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy];
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::AssociatedNode => "associated-node",
+            Self::ArbitraryNode => "arbitrary-node",
+            Self::ServiceAccount => "serviceaccount",
+            Self::UserInfo => "user-info",
+            Self::Legacy => "",
+        }
+    }
+
+    fn is_for(self, asked: &User, asker: &User) -> bool {
+        let only_name = asked.uid.is_empty() && asked.groups.is_empty() && asked.extra.is_empty();
+        let (node, account) = (node(&asked.name), service_account(&asked.name));
+        match self {
+            Self::AssociatedNode => {
+                let own = asker.extra.get(NODE_NAME).map(Vec::as_slice);
+                only_name
+                    && service_account(&asker.name).is_some()
+                    && node.is_some_and(|node| own.is_some_and(|own| own == [node]))
+            }
+            Self::ArbitraryNode => only_name && node.is_some(),
+            Self::ServiceAccount => only_name && account.is_some(),
+            Self::UserInfo => node.is_none() && account.is_none(),
+            Self::Legacy => true,
+        }
+    }
+}
 
 /// The user that the request acts as, `None` when it has no impersonation headers. `attributes` are the request's.
 ///
 /// # Errors
-/// 400 when the headers name groups, a uid or extra but no user; 403 when the user may not impersonate.
+/// 400 when the headers name groups, a uid or extra but no user; 403 when the user may not impersonate, with what the first
+/// mode that is for such users lacks.
 pub fn impersonate(
     attributes: &Attributes<'_>,
     headers: &HeaderMap,
@@ -31,12 +86,14 @@ pub fn impersonate(
         let asked = describe(&asked);
         return Err(Status::bad_request(format!("requested {asked} without impersonating a user name")));
     }
-    if !allowed(attributes.user, &asked, authorizer) {
-        let mode = if service_account(&asked.name).is_some() { "serviceaccount" } else { "user-info" };
-        let verb = format!("impersonate-on:{mode}:{}", attributes.verb);
-        return Err(forbidden(&Attributes { verb: &verb, ..*attributes }, ""));
+    let mut refusal = None;
+    for mode in MODES.into_iter().filter(|mode| mode.is_for(&asked, attributes.user)) {
+        match (Check { mode, asker: attributes.user, authorizer }).check(attributes, &asked) {
+            Ok(()) => return Ok(Some(complete(asked, mode))),
+            Err(status) => drop(refusal.get_or_insert(status)),
+        }
     }
-    Ok(Some(complete(asked)))
+    Err(refusal.unwrap_or_else(|| forbidden(attributes, "")))
 }
 
 /// What the headers name, as they name it.
@@ -68,43 +125,143 @@ fn unescape(key: &str) -> String {
             at += 1;
         }
     }
-    String::from_utf8(plain).map_or_else(|_| key.to_owned(), |plain| plain.to_lowercase())
+    String::from_utf8(plain).unwrap_or_else(|_| key.to_owned())
 }
 
-/// Each part of the identity needs the verb `impersonate`.
-fn allowed(user: &User, asked: &User, authorizer: &dyn Authorizer) -> bool {
-    let may = |resource: Resource<'_>| {
-        let attributes = Attributes { user, verb: "impersonate", path: "", resource: Some(resource) };
-        authorizer.authorize(&attributes) == Decision::Allow
-    };
-    let who = match service_account(&asked.name) {
-        Some((namespace, name)) => may(Resource { namespace, ..core("serviceaccounts", name) }),
-        None => may(core("users", &asked.name)),
-    };
-    who && asked.groups.iter().all(|group| may(core("groups", group)))
-        && (asked.uid.is_empty() || may(authentication("uids", &asked.uid)))
-        && asked.extra.iter().all(|(key, values)| {
-            values
-                .iter()
-                .all(|value| may(Resource { subresource: key, ..authentication("userextras", value) }))
-        })
+/// The permissions that one mode needs.
+struct Check<'a> {
+    mode: Mode,
+    asker: &'a User,
+    authorizer: &'a dyn Authorizer,
 }
 
-fn core<'a>(resource: &'a str, name: &'a str) -> Resource<'a> {
-    Resource { version: "v1", resource, name, ..Resource::default() }
+impl Check<'_> {
+    fn check(&self, request: &Attributes<'_>, asked: &User) -> Result<(), Status> {
+        if self.mode != Mode::Legacy {
+            let verb = format!("impersonate-on:{}:{}", self.mode.name(), request.verb);
+            self.may(&Attributes { verb: &verb, ..*request })?;
+        }
+        self.name(&asked.name)?;
+        if !asked.uid.is_empty() {
+            self.part(self.resource(AUTHENTICATION, "uids", &asked.uid))?;
+        }
+        self.groups(&asked.groups)?;
+        self.extra(&asked.extra)
+    }
+
+    fn may(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
+        match self.authorizer.authorize(attributes) {
+            Decision::Allow => Ok(()),
+            Decision::Deny(reason) => Err(forbidden(attributes, &reason)),
+        }
+    }
+
+    /// Whether one part of the identity may be taken on.
+    fn part(&self, resource: Resource<'_>) -> Result<(), Status> {
+        let verb = self.verb();
+        self.may(&Attributes { user: self.asker, verb: &verb, path: "", resource: Some(resource) })
+    }
+
+    /// Refuses a part whatever the permissions are.
+    fn refuse(&self, resource: Resource<'_>, why: &str) -> Status {
+        let verb = self.verb();
+        forbidden(&Attributes { user: self.asker, verb: &verb, path: "", resource: Some(resource) }, why)
+    }
+
+    fn verb(&self) -> String {
+        match self.mode {
+            Mode::Legacy => "impersonate".to_owned(),
+            mode => format!("impersonate:{}", mode.name()),
+        }
+    }
+
+    fn resource<'r>(&self, group: &'r str, resource: &'r str, name: &'r str) -> Resource<'r> {
+        Resource { group, version: "v1", resource, name, ..Resource::default() }
+    }
+
+    /// Users and groups stood in the core group once.
+    fn group(&self) -> &'static str {
+        if self.mode == Mode::Legacy { "" } else { AUTHENTICATION }
+    }
+
+    fn name(&self, name: &str) -> Result<(), Status> {
+        if let Some((namespace, name)) = service_account(name) {
+            let resource = self.resource(self.group(), "serviceaccounts", name);
+            return self.part(Resource { namespace, ..resource });
+        }
+        match node(name) {
+            // Whoever may be its own node may be any that it runs on.
+            Some(_) if self.mode == Mode::AssociatedNode => {
+                self.part(self.resource(self.group(), "nodes", "*"))
+            }
+            Some(node) if self.mode != Mode::Legacy => self.part(self.resource(self.group(), "nodes", node)),
+            _ => self.part(self.resource(self.group(), "users", name)),
+        }
+    }
+
+    fn groups(&self, groups: &[String]) -> Result<(), Status> {
+        if self.mode != Mode::Legacy {
+            if groups.iter().any(String::is_empty) {
+                let resource = self.resource(self.group(), "groups", "");
+                return Err(self.refuse(resource, "impersonating the empty string group is not allowed"));
+            }
+            if groups.iter().any(|group| group == GROUP_MASTERS) {
+                let resource = self.resource(self.group(), "groups", GROUP_MASTERS);
+                return Err(self.refuse(resource, "impersonating the system:masters group is not allowed"));
+            }
+        }
+        groups.iter().try_for_each(|group| self.part(self.resource(self.group(), "groups", group)))
+    }
+
+    fn extra(&self, extra: &BTreeMap<String, Vec<String>>) -> Result<(), Status> {
+        let resource = self.resource(AUTHENTICATION, "userextras", "");
+        if self.mode != Mode::Legacy
+            && let Some(why) = bad_extra(extra)
+        {
+            return Err(self.refuse(resource, &why));
+        }
+        for (key, values) in extra {
+            for value in values {
+                self.part(Resource { subresource: key, name: value, ..resource })?;
+            }
+        }
+        Ok(())
+    }
 }
 
-fn authentication<'a>(resource: &'a str, name: &'a str) -> Resource<'a> {
-    Resource { group: "authentication.k8s.io", ..core(resource, name) }
+/// Why extra fields cannot be taken on in a constrained mode.
+fn bad_extra(extra: &BTreeMap<String, Vec<String>>) -> Option<String> {
+    extra.iter().find_map(|(key, values)| {
+        if key.is_empty() {
+            return Some("impersonating the empty string key in extra is not allowed".to_owned());
+        }
+        let (domain, path) = key.split_once('/').unwrap_or_default();
+        if domain.is_empty() || path.is_empty() || !dns1123_subdomain(domain).is_empty() {
+            let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            let found = quote(key);
+            return Some(format!(
+                "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: {found}: {why}"
+            ));
+        }
+        let empty = values.iter().any(String::is_empty);
+        empty.then(|| "impersonating the empty string value in extra is not allowed".to_owned())
+    })
+}
+
+/// The node behind a node's user.
+fn node(user: &str) -> Option<&str> {
+    user.strip_prefix(NODE_PREFIX).filter(|name| dns1123_subdomain(name).is_empty())
 }
 
 /// Adds the groups that everybody of that name is in.
-fn complete(mut user: User) -> User {
+fn complete(mut user: User, mode: Mode) -> User {
     if let Some((namespace, _)) = service_account(&user.name)
         && user.groups.is_empty()
     {
-        user.groups.push("system:serviceaccounts".into());
-        user.groups.push(format!("system:serviceaccounts:{namespace}"));
+        user.groups = service_account_groups(namespace);
+    }
+    if matches!(mode, Mode::AssociatedNode | Mode::ArbitraryNode) {
+        user.groups = vec![GROUP_NODES.to_owned()];
     }
     if user.name == ANONYMOUS {
         if !user.is_in(GROUP_UNAUTHENTICATED) {
@@ -116,15 +273,9 @@ fn complete(mut user: User) -> User {
     user
 }
 
-/// Namespace and name of a service account's user.
-fn service_account(user: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
-    (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
-}
-
 /// The identity in the words that the API server's error has always used.
 fn describe(user: &User) -> String {
-    let list = |items: &[String]| items.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(", ");
+    let list = |items: &[String]| items.iter().map(|item| quote(item)).collect::<Vec<_>>().join(", ");
     let groups = match user.groups.as_slice() {
         [] => "[]string(nil)".to_owned(),
         groups => format!("[]string{{{}}}", list(groups)),
@@ -132,8 +283,10 @@ fn describe(user: &User) -> String {
     let extra = if user.extra.is_empty() {
         "map[string][]string(nil)".to_owned()
     } else {
-        let entries = user.extra.iter().map(|(key, values)| format!("{key:?}:[]string{{{}}}", list(values)));
+        let entries =
+            user.extra.iter().map(|(key, values)| format!("{}:[]string{{{}}}", quote(key), list(values)));
         format!("map[string][]string{{{}}}", entries.collect::<Vec<_>>().join(", "))
     };
-    format!("&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{groups}, Extra:{extra}}}", user.name, user.uid)
+    let (name, uid) = (quote(&user.name), quote(&user.uid));
+    format!("&user.DefaultInfo{{Name:{name}, UID:{uid}, Groups:{groups}, Extra:{extra}}}")
 }

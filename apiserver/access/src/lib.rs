@@ -9,9 +9,13 @@ pub mod authenticate;
 pub mod authorize;
 pub mod certificate;
 pub mod impersonate;
+pub mod rbac;
+pub mod tokens;
 pub mod user;
 
 pub use attributes::Attributes;
 pub use authenticate::Authenticator;
-pub use authorize::{Authorizer, Decision};
+pub use authorize::{Authorizer, Decision, UserRules};
+pub use rbac::Rbac;
+pub use tokens::Tokens;
 pub use user::User;

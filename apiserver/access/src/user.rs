@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use machinery::names::{dns1123_label, dns1123_subdomain};
+
 /// Members may do everything.
 pub const GROUP_MASTERS: &str = "system:masters";
 /// Everybody whose identity is known.
@@ -12,6 +14,25 @@ pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
 pub const ANONYMOUS: &str = "system:anonymous";
 /// What the name of a service account's user begins with: `system:serviceaccount:NAMESPACE:NAME`.
 pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+/// The group of all service accounts; with a colon and a namespace behind, of those in it.
+pub const GROUP_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
+/// What the name of a node's user begins with.
+pub const NODE_PREFIX: &str = "system:node:";
+/// The group of all nodes.
+pub const GROUP_NODES: &str = "system:nodes";
+
+/// Namespace and name of a service account's user.
+pub fn service_account(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
+    let good = dns1123_label(namespace).is_empty() && dns1123_subdomain(name).is_empty();
+    good.then_some((namespace, name))
+}
+
+/// The groups that a service account in `namespace` is in.
+pub fn service_account_groups(namespace: &str) -> Vec<String> {
+    vec![GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{namespace}")]
+}
 
 /// An identity, as authentication found it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

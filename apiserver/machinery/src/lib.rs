@@ -11,6 +11,7 @@ pub mod decode;
 pub mod duration;
 pub mod field;
 mod go;
+pub mod hash;
 pub mod limits;
 pub mod meta;
 pub mod names;

@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 fn verdict(mut schema: Value, rule: &str, value: &Value, old: Option<&Value>) -> String {
     schema["x-kubernetes-validations"] = json!([{"rule": rule, "message": "no"}]);
     let schema = Schema::parse(&schema).unwrap();
-    cel::validate(&schema, value, old).iter().map(|error| error.body()).collect::<Vec<_>>().join("; ")
+    cel::validate(&schema, value, old, cel::Known::default())
+        .iter()
+        .map(|error| error.body())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn object() -> (Value, Value) {
@@ -92,7 +96,7 @@ fn rules_that_hold() {
     for rule in rules {
         assert_eq!(verdict(schema.clone(), rule, &value, None), "", "{rule}");
         let rule = machinery::schema::Rule { rule: rule.to_owned(), ..Default::default() };
-        assert_eq!(cel::check::problems(&parsed, &rule, false), [], "{}", rule.rule);
+        assert_eq!(cel::check::problems(&parsed, &rule, false).0, [], "{}", rule.rule);
     }
 }
 
@@ -148,8 +152,10 @@ fn list_items_are_correlated_by_key() {
     let schema = Schema::parse(&schema).unwrap();
     let old = json!([{"k": "a", "v": 5}, {"k": "b", "v": 1}]);
     let new = json!([{"k": "b", "v": 2}, {"k": "c", "v": 0}, {"k": "a", "v": 4}]);
-    let errors: Vec<String> =
-        cel::validate(&schema, &new, Some(&old)).iter().map(ToString::to_string).collect();
+    let errors: Vec<String> = cel::validate(&schema, &new, Some(&old), cel::Known::default())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(errors, ["[2].v: Invalid value: 4: shrinks"]);
 }
 

@@ -1,6 +1,7 @@
 //! Objects against schemas, with what a kube-apiserver 1.36 said about each.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+use machinery::cel::Known;
 use machinery::field::FieldError;
 use machinery::schema::{Schema, coerce, default, validate, validate_status};
 use serde_json::Value;
@@ -37,9 +38,9 @@ fn run(schema: &Schema, case: &Value) -> Result<(Value, Vec<[String; 3]>), Strin
     default(schema, &mut object);
     let old = case.get("old");
     let errors = if case["status"].as_bool().unwrap_or(false) {
-        validate_status(schema, &object, old, Vec::new())
+        validate_status(schema, &object, old, Vec::new(), Known::default())
     } else {
-        validate(schema, &object, old, Vec::new())
+        validate(schema, &object, old, Vec::new(), Known::default())
     };
     Ok((object, causes(&errors)))
 }

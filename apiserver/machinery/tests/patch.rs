@@ -219,3 +219,19 @@ fn strategic_merge_patch_refusals() {
         assert_eq!((status.code, status.message.as_str()), (code, message), "{patch}");
     }
 }
+
+/// A few copies of everything into itself would fill the memory, and many nested values the stack.
+#[test]
+fn a_json_patch_cannot_grow_without_bounds() {
+    let object = json!({"spec": {"text": "x".repeat(1000)}});
+    let copies: Vec<Value> =
+        (0..40).map(|i| json!({"op": "copy", "from": "/spec", "path": format!("/spec/{i}")})).collect();
+    let status = json_patch(&object, Value::from(copies).to_string().as_bytes()).unwrap_err();
+    assert_eq!(status.code, 413);
+    assert!(status.message.contains("exceeding the limit 3145728"), "{}", status.message);
+    let deep = (0..900).fold(json!(1), |inner, _| json!({"d": inner}));
+    let under = format!("/spec{}", "/d".repeat(900));
+    let deeper = json!([{"op": "add", "path": "/spec/d", "value": deep["d"]}, {"op": "add", "path": under, "value": deep}]);
+    let status = json_patch(&object, deeper.to_string().as_bytes()).unwrap_err();
+    assert_eq!((status.code, status.message.contains("nested deeper than")), (413, true));
+}

@@ -146,9 +146,13 @@ impl CertificateAuthority {
     /// Issues a certificate with a new key.
     ///
     /// # Errors
-    /// [`Error::Generate`], [`Error::Issue`] (a name that is no DNS name, for example).
+    /// [`Error::Generate`], [`Error::Issue`] (a name that is no DNS name, or the authority's own, for example).
     pub fn issue(&self, leaf: &Leaf, now: DateTime<Utc>, random: &Random) -> Result<Identity, Error> {
         let failed = |why: String| Error::Issue { name: leaf.common_name.clone(), why };
+        // OpenSSL takes a certificate whose subject is its issuer for a self-signed one, and trusts it nowhere.
+        if leaf.organizations.is_empty() && inspect(&self.certificate)?.common_name == leaf.common_name {
+            return Err(failed("it is the name of the certificate authority".to_owned()));
+        }
         let mut params =
             parameters(&leaf.common_name, &leaf.organizations, now, leaf.validity).map_err(failed)?;
         // 63 bits, as Go's crypto does: positive in DER without a padding byte.

@@ -1,4 +1,4 @@
-//! Certificate authorities, certificates, kubeconfigs and TLS settings.
+//! Certificate authorities, certificates, kubeconfigs, TLS settings, and the keys of tokens.
 //!
 //! Time and randomness are passed in. Serial numbers and RSA keys are drawn from [`machinery::random::Random`]; ECDSA keys come
 //! from ring, which reads only the operating system. No private key appears in a `Debug` output or an error.
@@ -10,6 +10,7 @@ mod key;
 pub mod kubeconfig;
 mod pem;
 mod rsa;
+mod signing;
 pub mod tls;
 
 pub use authority::{CertificateAuthority, Identity, Leaf, Usage};
@@ -17,6 +18,7 @@ pub use error::Error;
 pub use inspect::{Facts, discovery_hash, inspect, inspect_der, renewal_due};
 pub use key::{KeyAlgorithm, PrivateKey};
 pub use pem::{certificates, public_key};
+pub use signing::{SigningKey, TokenAlgorithm, TokenKeys, VerifyingKey};
 
 /// Validity of a certificate authority when nothing else is asked: ten years, as kubeadm has it.
 pub const AUTHORITY_VALIDITY_DAYS: i64 = 3650;

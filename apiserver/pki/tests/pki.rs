@@ -47,6 +47,14 @@ fn leaf_carries_user_groups_and_names() {
 }
 
 #[test]
+fn a_certificate_never_has_its_issuers_name() {
+    let authority = authority("same");
+    let refused = authority.issue(&Leaf::server("same", Vec::new()), now(), &Random::seeded(1)).unwrap_err();
+    assert!(refused.to_string().contains("the name of the certificate authority"), "{refused}");
+    authority.issue(&Leaf::server("other", Vec::new()), now(), &Random::seeded(1)).unwrap();
+}
+
+#[test]
 fn refuses_names_that_are_none() {
     let leaf = Leaf::server("x", vec!["not a name".to_owned()]);
     let error = authority("ca").issue(&leaf, now(), &Random::seeded(1)).unwrap_err();

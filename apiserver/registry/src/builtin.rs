@@ -45,7 +45,7 @@ impl Walk {
                 metadata = crate::object_meta::schema();
                 Some(metadata)
             } else {
-                schema.properties.get(&key).or(schema.additional_properties.as_deref())
+                schema.child(&key)
             };
             let known = schema.properties.contains_key(&key) || (root && key == "metadata");
             // Go does not name the keys of maps.

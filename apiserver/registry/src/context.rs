@@ -1,7 +1,10 @@
 //! What a request says beside the object itself.
 
 use bytes::Bytes;
+use machinery::status::Status;
 use serde_json::Value;
+
+use crate::ownership::Conversions;
 
 /// Who asks.
 #[derive(Debug, Clone, Default)]
@@ -39,8 +42,12 @@ pub struct Context {
     pub dry_run: bool,
     /// `fieldValidation`
     pub field_validation: FieldValidation,
+    /// Why the user may not create what an update or an apply does not find; `None`: they may.
+    pub create_refusal: Option<Status>,
     /// Texts of `Warning` headers, in order, filled by the verbs.
     pub warnings: Vec<String>,
+    /// What field ownership needs converted by a webhook; kept by the registry, empty to begin with.
+    pub conversions: Conversions,
 }
 
 impl Context {

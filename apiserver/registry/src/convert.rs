@@ -1,10 +1,21 @@
 //! Between the version that is stored and the one asked for.
+//!
+//! Without a webhook that is done on the spot ([`text`], [`value`]); what a webhook converts is fetched first
+//! ([`Registry::view`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use machinery::meta;
+use machinery::status::Status;
 use serde_json::Value;
+use store::Stored;
 
 use crate::definition::{Definition, Version};
 use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::storage::Entry;
 use crate::{document, events, keys};
 
 /// Whether the stored bytes are what clients of this version get.
@@ -16,8 +27,8 @@ fn as_stored(served: &Served, revision: u64) -> bool {
         && (served.definition.built_in || revision > served.resource.changed_at)
 }
 
-/// Stored text as clients of `served` see it.
-pub(crate) fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
+/// Stored text as clients of `served` see it, where no webhook is needed.
+fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
     }
@@ -27,32 +38,42 @@ pub(crate) fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     }
 }
 
-/// A stored object, parsed, as clients of `served` see it.
+/// A stored object, parsed, as clients of `served` see it, where no webhook is needed.
 pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Value> {
     let object = parse(stored)?;
     Some(if as_stored(served, revision) { object } else { from_storage(served, object) })
 }
 
 fn parse(text: &[u8]) -> Option<Value> {
-    serde_json::from_slice(text).ok()
+    machinery::decode::own(text)
+}
+
+fn no_json() -> Status {
+    Status::internal("a stored object is no JSON")
+}
+
+/// A stored object as the schema of the version that it was stored in has it today. That version may be an older one than
+/// what is stored now.
+fn read(definition: &Definition, object: &mut Value) {
+    let (_, version) = meta::group_version(meta::api_version(object));
+    let known = definition.version(version).or_else(|| definition.version(&definition.storage_version));
+    if let Some(version) = known.filter(|_| !definition.built_in) {
+        machinery::schema::prune(&version.schema, object);
+        machinery::schema::default(&version.schema, object);
+    }
 }
 
 fn from_storage(served: &Served, mut object: Value) -> Value {
     if keys::home(&served.definition).0 != served.definition.group {
         events::from_core(&mut object);
     }
-    let definition = &served.definition;
-    // What is stored is read by the schema of the stored version; the version asked for only hides what it lacks.
-    if let Some(stored) = definition.version(&definition.storage_version).filter(|_| !definition.built_in) {
-        machinery::schema::prune(&stored.schema, &mut object);
-        machinery::schema::default(&stored.schema, &mut object);
-    }
-    in_version(definition, &served.version, object)
+    read(&served.definition, &mut object);
+    in_version(&served.definition, &served.version, object)
 }
 
 /// `object` under another version of its resource: the `None` conversion changes `apiVersion` only, and fields that
 /// the version does not know go.
-pub(crate) fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
+fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
     if let Some(map) = object.as_object_mut() {
         map.insert("apiVersion".into(), definition.api_version(&version.name).into());
     }
@@ -62,22 +83,121 @@ pub(crate) fn in_version(definition: &Definition, version: &Version, mut object:
     object
 }
 
-/// An object in the version of `served` as it is stored.
-pub(crate) fn to_storage(served: &Served, mut object: Value) -> Value {
-    let definition = &served.definition;
-    if keys::home(definition).0 != definition.group {
-        events::to_core(&mut object);
-    } else if served.version.name != definition.storage_version {
-        if let Some(map) = object.as_object_mut() {
-            map.insert("apiVersion".into(), definition.api_version(&definition.storage_version).into());
+/// Stored objects as clients of one version see them: what a webhook had to convert is here, by revision.
+pub(crate) struct View(BTreeMap<u64, Bytes>);
+
+impl View {
+    /// The object as clients see it.
+    pub(crate) fn text(&self, served: &Served, stored: &Bytes, revision: u64) -> Bytes {
+        self.0.get(&revision).cloned().unwrap_or_else(|| text(served, stored, revision))
+    }
+
+    /// The object when a webhook converted it.
+    pub(crate) fn converted(&self, revision: u64) -> Option<&Bytes> {
+        self.0.get(&revision)
+    }
+}
+
+impl Registry {
+    /// Prepares stored objects for clients of `served`; asks the webhook once for all of them.
+    ///
+    /// # Errors
+    /// The webhook's failure.
+    pub(crate) async fn view(
+        &self,
+        served: &Served,
+        stored: impl Iterator<Item = (&Bytes, u64)>,
+    ) -> Result<View, Status> {
+        let mut view = View(BTreeMap::new());
+        let Some(conversion) = served.definition.conversion.clone() else { return Ok(view) };
+        let wanted = served.api_version();
+        let (mut asked, mut objects) = (Vec::new(), Vec::new());
+        for (text, revision) in stored.filter(|(_, revision)| !as_stored(served, *revision)) {
+            if let Some(kept) = conversion.kept(revision, &wanted) {
+                view.0.insert(revision, kept);
+                continue;
+            }
+            let mut object = parse(text).ok_or_else(no_json)?;
+            if meta::api_version(&object) != wanted {
+                read(&served.definition, &mut object);
+                asked.push(revision);
+                objects.push(object);
+            }
+        }
+        let converted = self.convert_by_webhook(&conversion, objects, &wanted).await?;
+        for (revision, object) in asked.into_iter().zip(converted) {
+            let text = document::text(&in_version(&served.definition, &served.version, object));
+            conversion.keep(revision, &wanted, text.clone());
+            view.0.insert(revision, text);
+        }
+        Ok(view)
+    }
+
+    /// What a list needs of [`Self::view`].
+    pub(crate) async fn list_view(&self, served: &Served, stored: &[Arc<Stored>]) -> Result<View, Status> {
+        self.view(served, stored.iter().map(|entry| (&entry.value, entry.mod_revision.0))).await
+    }
+
+    /// One stored object as clients of `served` see it.
+    ///
+    /// # Errors
+    /// The webhook's failure.
+    pub(crate) async fn show(&self, served: &Served, stored: &Bytes, revision: u64) -> Result<Bytes, Status> {
+        let view = self.view(served, std::iter::once((stored, revision))).await?;
+        Ok(view.text(served, stored, revision))
+    }
+
+    /// As [`Self::show`], for text that no revision of the store has: a dry run's, or that of an object that is gone.
+    pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {
+        let Some(conversion) = served.definition.conversion.clone() else {
+            return Ok(self::text(served, &text, u64::MAX));
+        };
+        let object = parse(&text).ok_or_else(no_json)?;
+        if meta::api_version(&object) == served.api_version() {
+            return Ok(text);
+        }
+        let converted = self.convert_by_webhook(&conversion, vec![object], &served.api_version()).await?;
+        let object = converted.into_iter().next().ok_or_else(no_json)?;
+        Ok(document::text(&in_version(&served.definition, &served.version, object)))
+    }
+
+    /// One stored object, parsed, as clients of `served` see it.
+    ///
+    /// # Errors
+    /// The webhook's failure.
+    pub(crate) async fn read(&self, served: &Served, entry: &Entry) -> Result<Value, Status> {
+        if served.definition.conversion.is_none() {
+            return value(served, &entry.value, entry.revision).ok_or_else(no_json);
+        }
+        parse(&self.show(served, &entry.value, entry.revision).await?).ok_or_else(no_json)
+    }
+
+    /// An object in the version of `served` as it is stored.
+    ///
+    /// # Errors
+    /// The webhook's failure.
+    pub(crate) async fn to_storage(&self, served: &Served, mut object: Value) -> Result<Value, Status> {
+        let definition = &served.definition;
+        if keys::home(definition).0 != definition.group {
+            events::to_core(&mut object);
+            return Ok(object);
+        }
+        if served.version.name == definition.storage_version {
+            return Ok(object);
+        }
+        let stored_as = definition.api_version(&definition.storage_version);
+        if let Some(conversion) = &definition.conversion {
+            let converted = self.convert_by_webhook(conversion, vec![object], &stored_as).await?;
+            object = converted.into_iter().next().ok_or_else(no_json)?;
+        } else if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), stored_as.into());
         }
         // The answer to the write is read back from what is stored: its fields and defaults show in every version.
-        if let Some(storage) =
-            definition.version(&definition.storage_version).filter(|_| !definition.built_in)
-        {
+        let storage = definition.version(&definition.storage_version).filter(|_| !definition.built_in);
+        if let Some(storage) = storage {
             machinery::schema::prune(&storage.schema, &mut object);
             machinery::schema::default(&storage.schema, &mut object);
         }
+        Ok(object)
     }
-    object
 }

@@ -13,7 +13,7 @@ use crate::registry::Registry;
 use crate::response::Written;
 use crate::strategy::Generation;
 use crate::write::{self, Target};
-use crate::{convert, decode, object_meta};
+use crate::{decode, object_meta, ownership};
 
 /// How often a taken generated name is drawn again.
 const NAME_ATTEMPTS: usize = 8;
@@ -52,19 +52,37 @@ impl Registry {
         forget_system_fields(&mut object);
         // What rules add is not the client's.
         if matches!(ownership, Ownership::Note) {
-            object = write::as_writer(self, context, &target, |writer| apply::update(None, object, writer));
+            let new = object;
+            object = loop {
+                let noted = ownership::as_writer(self, context, &target, |writer| {
+                    apply::update(None, new.clone(), writer)
+                });
+                if !self.convert_missing(context, served).await? {
+                    break noted;
+                }
+            };
         }
         self.mutate(context, &target, Operation::Create, None, &mut object)?;
-        let generated = meta::name(&object).is_empty();
+        if meta::name(&object).is_empty() {
+            return self.create_generated(context, target, &object).await;
+        }
+        let name = meta::name(&object).to_owned();
+        self.try_create(context, &Target { name: &name, ..target }, object).await
+    }
+
+    /// Creates an object under a generated name; draws again while it is taken.
+    async fn create_generated(
+        &self,
+        context: &mut Context,
+        target: Target<'_>,
+        nameless: &Value,
+    ) -> Result<Written, Status> {
         for attempt in 1.. {
-            let mut object = object.clone();
-            if generated {
-                self.generate_name(&mut object);
-            }
+            let mut object = nameless.clone();
+            self.generate_name(&mut object);
             let name = meta::name(&object).to_owned();
-            let target = Target { name: &name, ..target };
-            match self.try_create(context, &target, object).await {
-                Err(status) if generated && status.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
+            match self.try_create(context, &Target { name: &name, ..target }, object).await {
+                Err(status) if status.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
                 answer => return answer,
             }
         }
@@ -80,8 +98,11 @@ impl Registry {
         let served = target.served;
         self.system_fields(&mut object);
         prepare(served, &mut object);
-        let errors = write::validate(target, &object, None);
+        let errors = write::validate(target, &object, None, false);
         target.refuse(target.name, &errors)?;
+        if let Some(refusal) = &context.create_refusal {
+            return Err(refusal.clone());
+        }
         context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
         self.admit(context, target, Operation::Create, None, &object)?;
         if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
@@ -89,17 +110,18 @@ impl Registry {
         }
         let key = target.key();
         let taken = || Status::already_exists(served.resource(), target.name);
-        let document = Document::new(&convert::to_storage(served, object));
+        let document = Document::new(&self.to_storage(served, object).await?);
         if context.dry_run {
             if self.storage().get(&key).is_some() {
                 return Err(taken());
             }
-            let object = convert::text(served, &document.unversioned(), u64::MAX);
+            let object = self.show_unstored(served, document.unversioned()).await?;
             return Ok(Written { object, created: true });
         }
         let entry = self.storage().put(&key, None, document).await.map_err(|error| error.status(taken))?;
+        served.prove(&key, entry.revision, true);
         self.wrote(served, &entry).await;
-        Ok(Written { object: convert::text(served, &entry.value, entry.revision), created: true })
+        Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: true })
     }
 
     /// What the server sets, whatever the client wrote there.

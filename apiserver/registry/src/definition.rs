@@ -8,6 +8,8 @@ use std::sync::Arc;
 use machinery::schema::Schema;
 use serde_json::Value;
 
+pub use crate::conversion::Conversion;
+
 /// A resource in all its versions.
 #[derive(Debug, Clone)]
 pub struct Definition {
@@ -31,10 +33,13 @@ pub struct Definition {
     pub versions: Vec<Arc<Version>>,
     /// Name of the version that is stored.
     pub storage_version: String,
-    /// The verbs served on the resource itself, as discovery lists them.
+    /// The verbs served on the resource itself, as discovery lists them. None: the kind is only what some subresource
+    /// takes, and has no path.
     pub verbs: Vec<&'static str>,
     /// Whether it is built in: strategic merge patch is served for these only.
     pub built_in: bool,
+    /// Where other versions come from, when a webhook converts; else only `apiVersion` differs.
+    pub conversion: Option<Arc<Conversion>>,
     /// Annotations of the CustomResourceDefinition: what its installer noted, for [`crate::Admission`] to go by.
     pub annotations: BTreeMap<String, String>,
 }
@@ -50,6 +55,8 @@ pub struct Version {
     pub deprecation_warning: Option<String>,
     /// What objects look like.
     pub schema: Arc<Schema>,
+    /// The schema as it was written, JSON text, for OpenAPI; empty where none was written. Text takes a fifth of what a tree does.
+    pub schema_text: Box<str>,
     /// Columns of `kubectl get`; empty: only the age.
     pub columns: Vec<Column>,
     /// Whether `/status` is served (then `status` is not written through the main path, and back).
@@ -89,6 +96,11 @@ pub struct Scale {
 }
 
 impl Definition {
+    /// Whether there are objects of the kind: reviews are answered and forgotten.
+    pub fn is_stored(&self) -> bool {
+        self.verbs.contains(&"get")
+    }
+
     /// The version of that name, served or not.
     pub fn version(&self, name: &str) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.name == name)

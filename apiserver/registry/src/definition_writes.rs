@@ -57,6 +57,8 @@ impl Registry {
         let before = object["status"].clone();
         self.establish(&mut object);
         if object["status"] != before {
+            // A definition may be large, and many may be written at once: none is held while the disk works.
+            drop(object);
             // The write of the status comes back here, and serves.
             let target = Target { served, namespace: "", name: &name, subresource: Subresource::Status };
             let mut context = Context::internal("kube-apiserver");

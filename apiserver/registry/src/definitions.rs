@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machinery::status::GroupResource;
+use parking_lot::Mutex;
 
 use crate::definition::{Definition, Version};
 use crate::strategy::{self, Strategy};
@@ -24,6 +25,8 @@ pub(crate) struct Resource {
     pub(crate) strategy: Arc<dyn Strategy>,
     /// Objects that were written up to this revision may lack what the schema of today would give them.
     pub(crate) changed_at: u64,
+    /// Objects that are known to satisfy every rule of one version: by key, the revision and the version.
+    proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// The definition is being deleted: objects can't be created any more.
     pub(crate) terminating: bool,
 }
@@ -37,6 +40,25 @@ impl Served {
     /// `group/version`, or `v1`.
     pub fn api_version(&self) -> String {
         self.definition.api_version(&self.version.name)
+    }
+
+    /// Whether what is stored under `key` at `revision` is known to satisfy the rules of this version as they are now.
+    pub(crate) fn holds(&self, key: &str, revision: u64) -> bool {
+        let proven = self.resource.proven.lock();
+        proven.get(key).is_some_and(|(at, version)| *at == revision && Arc::ptr_eq(version, &self.version))
+    }
+
+    /// Notes whether what was stored under `key` at `revision` satisfies the rules of this version.
+    pub(crate) fn prove(&self, key: &str, revision: u64, holds: bool) {
+        if !self.version.schema.has_rules || self.definition.built_in {
+            return;
+        }
+        let mut proven = self.resource.proven.lock();
+        if holds {
+            proven.insert(key.to_owned(), (revision, self.version.clone()));
+        } else {
+            proven.remove(key);
+        }
     }
 
     pub(crate) fn strategy(&self) -> &dyn Strategy {
@@ -98,7 +120,10 @@ impl Definitions {
         let key = (definition.group.clone(), definition.plural.clone());
         let strategy = strategy::of(&definition);
         let definition = Arc::new(definition);
-        self.by_resource.insert(key, Arc::new(Resource { definition, strategy, changed_at, terminating }));
+        self.by_resource.insert(
+            key,
+            Arc::new(Resource { definition, strategy, changed_at, proven: Mutex::default(), terminating }),
+        );
         self.generation += 1;
     }
 

@@ -5,7 +5,6 @@ use machinery::status::{GroupResource, Status};
 use serde_json::{Value, json};
 
 use crate::context::{Context, DeleteOptions, ListOptions, Propagation, Subresource};
-use crate::convert;
 use crate::definitions::Served;
 use crate::document::Document;
 use crate::options::Operation;
@@ -51,8 +50,7 @@ impl Registry {
     ) -> Result<Deleted, Failure> {
         let served = target.served;
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        let mut object = convert::value(served, &entry.value, entry.revision)
-            .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+        let mut object = self.read(served, &entry).await?;
         check_preconditions(target, &object, options)?;
         self.admit(context, target, Operation::Delete, Some(&object), &object)?;
         let uid = meta::uid(&object).to_owned();
@@ -64,21 +62,22 @@ impl Registry {
             return Err(Status::forbidden(served.resource(), target.name, why).into());
         }
         if !held(&object) && grace == 0 {
-            let last = Document::new(&convert::to_storage(served, object));
+            let last = Document::new(&self.to_storage(served, object).await?);
             let mut revision = entry.revision;
             if !context.dry_run {
                 let removed = self.storage().remove(&target.key(), &entry).await;
                 revision = removed.map_err(|error| error.failure())?;
+                served.prove(&target.key(), revision, false);
                 self.removed(served, target.name).await;
             }
             if served.strategy().delete_returns_object() {
-                let object = convert::text(served, &last.at(revision), revision);
+                let object = self.show_unstored(served, last.at(revision)).await?;
                 return Ok(Deleted::Object { object, accepted: false });
             }
             return Ok(Deleted::Status(success(served, target.name, &uid)));
         }
         self.mark(served, &mut object, grace);
-        let document = Document::new(&convert::to_storage(served, object.clone()));
+        let document = Document::new(&self.to_storage(served, object.clone()).await?);
         let revision = if context.dry_run || object == before {
             entry.revision
         } else {
@@ -87,10 +86,8 @@ impl Registry {
             self.wrote(served, &entry).await;
             entry.revision
         };
-        Ok(Deleted::Object {
-            object: convert::text(served, &document.at(revision), revision),
-            accepted: false,
-        })
+        let object = self.show_unstored(served, document.at(revision)).await?;
+        Ok(Deleted::Object { object, accepted: false })
     }
 
     /// Sets `deletionTimestamp`, once; the generation rises with it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use machinery::schema::Schema;
 use serde_json::Value;
 
+use crate::conversion::Conversion;
 use crate::definition::{Column, Definition, Scale, Version};
 
 /// The verbs of every custom resource, in the order of discovery.
@@ -51,8 +52,9 @@ pub fn from_crd(crd: &Value) -> Result<Definition, String> {
         namespaced: spec["scope"] == "Namespaced",
         versions,
         storage_version,
-        verbs: VERBS.to_vec(),
+        verbs: verbs(&spec["verbs"]),
         built_in: false,
+        conversion: Conversion::parse(&spec["conversion"]).map(Arc::new),
         annotations: crd["metadata"]["annotations"]
             .as_object()
             .into_iter()
@@ -60,6 +62,12 @@ pub fn from_crd(crd: &Value) -> Result<Definition, String> {
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
             .collect(),
     })
+}
+
+/// All of them, or those that a built-in kind names.
+fn verbs(named: &Value) -> Vec<&'static str> {
+    let Some(named) = named.as_array() else { return VERBS.to_vec() };
+    VERBS.into_iter().filter(|verb| named.iter().any(|one| one == verb)).collect()
 }
 
 /// GA before beta before alpha, higher numbers first; anything else after them.
@@ -95,9 +103,9 @@ fn better(spec: &Value, source: &Value) -> Option<String> {
 fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Result<Version, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = text(&source["name"]);
-    let schema = match source["schema"].get("openAPIV3Schema") {
-        Some(schema) => Schema::parse(schema).map_err(|error| error.to_string())?,
-        None => Schema::default(),
+    let (schema, schema_text) = match source["schema"].get("openAPIV3Schema") {
+        Some(schema) => (Schema::parse(schema).map_err(|error| error.to_string())?, schema.to_string()),
+        None => (Schema::default(), String::new()),
     };
     let mut columns: Vec<Column> = source["additionalPrinterColumns"]
         .as_array()
@@ -127,6 +135,7 @@ fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Res
         served: source["served"] == true,
         deprecation_warning,
         schema: Arc::new(schema),
+        schema_text: schema_text.into(),
         columns,
         status: source["subresources"].get("status").is_some_and(Value::is_object),
         scale,

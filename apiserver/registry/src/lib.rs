@@ -20,6 +20,7 @@
 
 mod builtin;
 pub mod context;
+mod conversion;
 mod convert;
 mod create;
 mod decode;
@@ -40,6 +41,7 @@ mod meta;
 mod object_meta;
 mod open;
 pub mod options;
+mod ownership;
 mod patch;
 mod registry;
 pub mod response;
@@ -47,8 +49,10 @@ mod scale;
 mod select;
 mod storage;
 mod strategy;
+mod transient;
 mod update;
 mod watch;
+pub mod webhook;
 mod write;
 
 pub use context::{
@@ -60,3 +64,4 @@ pub use open::OpenError;
 pub use options::{Admission, Housekeeping, Operation, Options, Review};
 pub use registry::Registry;
 pub use response::{Deleted, EventType, Item, List, Watch, WatchEvent, Written};
+pub use webhook::{WebhookCaller, WebhookClientConfig, WebhookError, WebhookRequest, WebhookResponse};

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use store::Stored;
 
 use crate::context::{Context, ListOptions, Subresource};
+use crate::convert::View;
 use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::response::{Item, List};
 use crate::select::Selection;
 use crate::write::Target;
-use crate::{convert, keys, scale};
+use crate::{keys, scale};
 
 /// How long a read waits for a revision of the future.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
@@ -37,7 +38,7 @@ impl Registry {
     ///
     /// # Errors
     /// 404; 500 for a malformed `resource_version`, as a real server has it.
-    pub fn get(
+    pub async fn get(
         &self,
         served: &Served,
         namespace: &str,
@@ -51,11 +52,9 @@ impl Registry {
         }
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
         if subresource == Subresource::Scale {
-            let object = convert::value(served, &entry.value, entry.revision)
-                .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
-            return scale::get(served, &object);
+            return scale::get(served, &self.read(served, &entry).await?);
         }
-        Ok(convert::text(served, &entry.value, entry.revision))
+        self.show(served, &entry.value, entry.revision).await
     }
 
     /// A page of a list. Async, because a `resourceVersion` of the future is waited for.
@@ -88,7 +87,14 @@ impl Registry {
             None => self.storage().range(&prefix),
         };
         let start = token.map(|(_, start)| start);
-        Ok(page(served, &prefix, entries, revision, start, &selection, options.limit))
+        let view = self.list_view(served, &entries).await?;
+        Ok(page(
+            &Listing { served, prefix: &prefix, view, revision },
+            &entries,
+            start,
+            &selection,
+            options.limit,
+        ))
     }
 
     /// The revision that the list must show; `None`: the current one.
@@ -143,15 +149,23 @@ pub(crate) fn unparsable(text: &str) -> String {
     )
 }
 
-fn page(
-    served: &Served,
-    prefix: &str,
-    entries: Vec<Arc<Stored>>,
+/// What a page is cut from.
+struct Listing<'a> {
+    served: &'a Served,
+    prefix: &'a str,
+    view: View,
     revision: u64,
+}
+
+fn page(
+    listing: &Listing<'_>,
+    entries: &[Arc<Stored>],
     start: Option<String>,
     selection: &Selection,
     limit: i64,
 ) -> List {
+    let Listing { served, prefix, view, revision } = listing;
+    let revision = *revision;
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let from = start.map_or(0, |start| entries.partition_point(|stored| stored.key.as_str() < &*start));
     let mut list = List {
@@ -165,8 +179,8 @@ fn page(
     while list.items.len() < limit {
         let Some(stored) = rest.next() else { return list };
         last = stored.key.as_str();
-        if selection.matches(&stored.value) {
-            let object = convert::text(served, &stored.value, stored.mod_revision.0);
+        if selection.matches(view, &stored.value, stored.mod_revision.0) {
+            let object = view.text(served, &stored.value, stored.mod_revision.0);
             let namespace = stored.key.namespace().unwrap_or_default().to_owned();
             list.items.push(Item { namespace, name: stored.key.name().to_owned(), object });
         }
@@ -174,7 +188,7 @@ fn page(
     let left = rest.len();
     if left > 0 {
         // The next page begins with the first key after the last one of this page.
-        let start = format!("{}\0", last.strip_prefix(prefix).unwrap_or(last));
+        let start = format!("{}\0", last.strip_prefix(*prefix).unwrap_or(last));
         list.continue_token = encode_token(revision, &start);
         if selection.is_empty() {
             list.remaining = Some(left as u64);

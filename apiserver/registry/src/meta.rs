@@ -45,9 +45,4 @@ impl<'a> Meta<'a> {
     pub(crate) fn read(text: &'a [u8]) -> Option<Self> {
         serde_json::from_slice::<Partial<'a>>(text).ok().map(|partial| partial.metadata)
     }
-
-    /// The revision in which the object was written.
-    pub(crate) fn revision(&self) -> u64 {
-        self.resource_version.parse().unwrap_or(0)
-    }
 }

@@ -213,6 +213,15 @@ pub(crate) fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// What is wrong with labels or annotations that a conversion changed.
+pub(crate) fn check_converted(key: &str, map: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let metadata = Map::from_iter([(key.to_owned(), map.clone())]);
+    labels(&metadata, &mut errors);
+    annotations(&metadata, &mut errors);
+    errors
+}
+
 /// What is wrong with labels, annotations and owners.
 pub(crate) fn validate_content(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();

@@ -19,7 +19,7 @@ use crate::registry::{Inner, Registry};
 use crate::storage::Storage;
 
 /// The kinds that every registry serves, as CustomResourceDefinitions.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 19] = [
     include_str!("../kinds/namespace.json"),
     include_str!("../kinds/secret.json"),
     include_str!("../kinds/configmap.json"),
@@ -32,6 +32,13 @@ const KINDS: [&str; 12] = [
     include_str!("../kinds/clusterrole.json"),
     include_str!("../kinds/clusterrolebinding.json"),
     include_str!("../kinds/customresourcedefinition.json"),
+    include_str!("../kinds/tokenreview.json"),
+    include_str!("../kinds/tokenrequest.json"),
+    include_str!("../kinds/selfsubjectreview.json"),
+    include_str!("../kinds/subjectaccessreview.json"),
+    include_str!("../kinds/selfsubjectaccessreview.json"),
+    include_str!("../kinds/localsubjectaccessreview.json"),
+    include_str!("../kinds/selfsubjectrulesreview.json"),
 ];
 
 /// Why a registry could not be opened.
@@ -107,7 +114,8 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
         }
         match from_crd(&crd) {
             Ok(definition) => {
-                definitions.insert(definition, entry.mod_revision.0, machinery::meta::is_deleting(&crd));
+                let terminating = machinery::meta::is_deleting(&crd);
+                definitions.insert(definition, entry.mod_revision.0, terminating);
             }
             Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::context::{Subresource, User};
 use crate::definitions::Served;
+use crate::webhook::WebhookCaller;
 
 /// What a request does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub struct Housekeeping {
     pub root_certificate: Option<String>,
     /// Events go after an hour.
     pub event_expiry: bool,
+    /// The roles and bindings exist that every cluster has; ClusterRoles that aggregate others have their rules.
+    pub roles: bool,
 }
 
 impl Default for Housekeeping {
@@ -83,6 +86,7 @@ impl Default for Housekeeping {
             service_accounts: true,
             root_certificate: None,
             event_expiry: true,
+            roles: true,
         }
     }
 }
@@ -96,4 +100,6 @@ pub struct Options {
     pub housekeeping: Housekeeping,
     /// Rules for writes, asked in order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Calls webhooks; `None`: this server calls none, and what needs one fails.
+    pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::response::Written;
 use crate::update::Changed;
 use crate::write::{self, Target};
-use crate::{decode, object_meta};
+use crate::{decode, object_meta, ownership};
 
 impl Registry {
     /// Patches an object or its subresource; an apply creates what is not there.
@@ -36,7 +36,7 @@ impl Registry {
             return self.apply(context, &target, input, force).await;
         }
         self.change(context, &target, |context, live| {
-            let object = patched(context, &target, live, &body)?;
+            let object = self.patched(context, &target, live, &body)?;
             Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
         })
         .await
@@ -68,7 +68,12 @@ impl Registry {
                 return Err(Status::conflict(served.resource(), target.name, &why));
             }
             let bare = json!({"apiVersion": served.api_version(), "kind": served.definition.kind});
-            let mut object = self.applied(context, target, &bare, &config, force)?;
+            let mut object = loop {
+                let applied = self.applied(context, target, &bare, &config, force);
+                if !self.convert_missing(context, served).await? {
+                    break applied?;
+                }
+            };
             identify(&mut object)?;
             self.finish(context, served, &mut object)?;
             match self.create_object(context, *target, object, Ownership::Applied).await {
@@ -93,7 +98,7 @@ impl Registry {
         config: &Value,
         force: bool,
     ) -> Result<Value, Status> {
-        write::as_writer(self, context, target, |writer| apply::apply(live, config, force, writer))
+        ownership::as_writer(self, context, target, |writer| apply::apply(live, config, force, writer))
     }
 
     /// An applied object gets its defaults, and its manager is not made their owner.
@@ -110,33 +115,82 @@ impl Registry {
         context.warnings.extend(object_meta::dedup_owners(object));
         Ok(())
     }
-}
 
-/// `live` after the patch, decoded like any body.
-fn patched(
-    context: &mut Context,
-    target: &Target<'_>,
-    live: &Value,
-    body: &PatchBody,
-) -> Result<Value, Status> {
-    let served = target.served;
-    let patch::Patched { mut object, problems } = patch(served, live, body)?;
-    if !served.definition.built_in {
-        let unknown = unknown_version(served, &object);
-        decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
+    /// `live` after the patch, decoded like any body.
+    fn patched(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        live: &Value,
+        body: &PatchBody,
+    ) -> Result<Value, Status> {
+        let served = target.served;
+        let patch::Patched { mut object, problems } = patch(served, live, body)?;
+        if !served.definition.built_in {
+            let unknown = unknown_version(served, &object);
+            decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
+        }
+        self.check_kind(served, &object)?;
+        let checked = decode::shape(served, &mut object).and_then(|unknown| {
+            let problems = problems.into_iter().chain(unknown).collect();
+            decode::strictness(context, problems)
+        });
+        if let Err(problem) = checked {
+            // The message shows the object as it was before anything was dropped.
+            return Err(unfit(served, &patch(served, live, body)?.object, &problem));
+        }
+        write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
+        context.warnings.extend(object_meta::dedup_owners(&mut object));
+        Ok(object)
     }
-    check_kind(served, &object)?;
-    let checked = decode::shape(served, &mut object).and_then(|unknown| {
-        let problems = problems.into_iter().chain(unknown).collect();
-        decode::strictness(context, problems)
-    });
-    if let Err(problem) = checked {
-        // The message shows the object as it was before anything was dropped.
-        return Err(unfit(served, &patch(served, live, body)?.object, &problem));
+
+    /// A patch cannot make an object another kind.
+    fn check_kind(&self, served: &Served, object: &Value) -> Result<(), Status> {
+        let definition = &served.definition;
+        let (kind, api_version) = (meta::kind(object), meta::api_version(object));
+        let wanted = served.api_version();
+        if definition.built_in {
+            if api_version != wanted || kind != definition.kind {
+                let problem = match self.other_kind(api_version, kind) {
+                    // It is read as what it says it is, before that turns out to be the wrong kind.
+                    Some(other) => match decode::shape(&other, &mut object.clone()) {
+                        Err(problem) => problem,
+                        Ok(_) => format!(
+                            "converting ({}.{kind}) to (core.{}): unknown conversion",
+                            other.version.name, definition.kind
+                        ),
+                    },
+                    None => format!(
+                        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+                    ),
+                };
+                return Err(unfit(served, object, &problem));
+            }
+            return Ok(());
+        }
+        let mut errors = Vec::new();
+        if kind != definition.kind {
+            let detail = format!("must be {}", definition.kind);
+            errors.push(FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), detail));
+        }
+        if api_version != wanted {
+            let detail = format!("must be {wanted}");
+            errors.push(FieldError::new(FieldErrorKind::Invalid, "apiVersion", &api_version.into(), detail));
+        }
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let kind = if kind.is_empty() { &definition.kind } else { kind };
+        Err(Status::invalid(&definition.group, kind, meta::name(object), &errors))
     }
-    write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
-    context.warnings.extend(object_meta::dedup_owners(&mut object));
-    Ok(object)
+
+    /// A built-in kind by its version and name.
+    fn other_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
+        let (group, version) = meta::group_version(api_version);
+        let definitions = self.definitions();
+        let definition = definitions.by_kind(group, kind).filter(|definition| definition.built_in)?;
+        definitions.served(group, version, &definition.plural)
+    }
 }
 
 fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patched, Status> {
@@ -159,43 +213,6 @@ fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     let fields = object.as_object().into_iter().flat_map(serde_json::Map::keys);
     let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
     unknown.map(|name| format!("unknown field \"{name}\"")).collect()
-}
-
-/// A patch cannot make an object another kind.
-fn check_kind(served: &Served, object: &Value) -> Result<(), Status> {
-    let definition = &served.definition;
-    let (kind, api_version) = (meta::kind(object), meta::api_version(object));
-    let wanted = served.api_version();
-    if definition.built_in {
-        if api_version != wanted || kind != definition.kind {
-            let problem = if api_version == wanted && kind != definition.kind {
-                format!(
-                    "converting ({}.{kind}) to (core.{}): unknown conversion",
-                    served.version.name, definition.kind
-                )
-            } else {
-                format!(
-                    "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
-                )
-            };
-            return Err(unfit(served, object, &problem));
-        }
-        return Ok(());
-    }
-    let mut errors = Vec::new();
-    if kind != definition.kind {
-        let detail = format!("must be {}", definition.kind);
-        errors.push(FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), detail));
-    }
-    if api_version != wanted {
-        let detail = format!("must be {wanted}");
-        errors.push(FieldError::new(FieldErrorKind::Invalid, "apiVersion", &api_version.into(), detail));
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let kind = if kind.is_empty() { &definition.kind } else { kind };
-    Err(Status::invalid(&definition.group, kind, meta::name(object), &errors))
 }
 
 /// 422: the patched object cannot be read as its kind.

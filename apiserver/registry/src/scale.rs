@@ -7,12 +7,12 @@ use machinery::{meta, patch};
 use serde_json::{Map, Value, json};
 
 use crate::context::{Context, Input, PatchBody};
-use crate::convert;
 use crate::create::Ownership;
 use crate::decode;
 use crate::definition::{Scale, Version};
 use crate::definitions::Served;
 use crate::document;
+use crate::ownership as owners;
 use crate::registry::Registry;
 use crate::response::Written;
 use crate::update::Changed;
@@ -251,7 +251,7 @@ impl Registry {
                 let old = read(live, &scale.spec_replicas_path).and_then(Value::as_i64).unwrap_or(0);
                 let new = config["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(old);
                 let replicas = Replicas { path: &path, old, new };
-                let object = write::as_writer(self, context, target, |writer| {
+                let object = owners::as_writer(self, context, target, |writer| {
                     ownership::apply(live.clone(), replicas, force, writer)
                 });
                 let object = object.map_err(|mut status| {
@@ -264,7 +264,7 @@ impl Registry {
                 Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
             })
             .await?;
-        self.as_scale(target, written)
+        as_scale(target, &written)
     }
 
     async fn change_scale(
@@ -289,7 +289,7 @@ impl Registry {
                 let new = wanted["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(0);
                 write_at(&mut object, &scale.spec_replicas_path, new.into());
                 let replicas = Replicas { path: &path, old, new };
-                object = write::as_writer(self, context, target, |writer| {
+                object = owners::as_writer(self, context, target, |writer| {
                     ownership::update(object, replicas, writer)
                 });
                 if let Some(metadata) = meta::metadata_mut(&mut object)
@@ -301,12 +301,12 @@ impl Registry {
                 Ok(Changed { object, ownership: Ownership::Applied, expected_uid: uid })
             })
             .await?;
-        self.as_scale(target, written)
+        as_scale(target, &written)
     }
+}
 
-    fn as_scale(&self, target: &Target<'_>, written: Written) -> Result<Written, Status> {
-        let object = convert::value(target.served, &written.object, u64::MAX)
-            .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
-        Ok(Written { object: get(target.served, &object)?, created: written.created })
-    }
+fn as_scale(target: &Target<'_>, written: &Written) -> Result<Written, Status> {
+    let object = machinery::decode::own(&written.object)
+        .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+    Ok(Written { object: get(target.served, &object)?, created: written.created })
 }

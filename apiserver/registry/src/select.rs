@@ -4,6 +4,7 @@ use machinery::selector::{FieldSelector, LabelSelector};
 use machinery::status::Status;
 use serde_json::Value;
 
+use crate::convert::View;
 use crate::definitions::Served;
 use crate::meta::Meta;
 
@@ -38,19 +39,21 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether a stored object is selected.
-    pub(crate) fn matches(&self, stored: &[u8]) -> bool {
+    /// Whether a stored object is selected, as clients see it.
+    pub(crate) fn matches(&self, view: &View, stored: &[u8], revision: u64) -> bool {
         if self.is_empty() {
             return true;
         }
+        let converted = view.converted(revision);
+        let stored = converted.map_or(stored, |converted| &converted[..]);
         let Some(meta) = Meta::read(stored) else { return false };
         if !self.labels.matches(Some(&meta.labels)) {
             return false;
         }
-        let object = if self.deep {
-            crate::convert::value(&self.served, stored, meta.revision()).unwrap_or_default()
-        } else {
-            Value::Null
+        let object = match (self.deep, converted) {
+            (false, _) => Value::Null,
+            (true, Some(converted)) => machinery::decode::own(converted).unwrap_or_default(),
+            (true, None) => crate::convert::value(&self.served, stored, revision).unwrap_or_default(),
         };
         self.fields.matches(|field| match field {
             "metadata.name" => meta.name.clone().into_owned(),

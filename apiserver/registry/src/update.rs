@@ -15,7 +15,7 @@ use crate::response::Written;
 use crate::storage::Entry;
 use crate::strategy::Generation;
 use crate::write::{self, Target};
-use crate::{convert, decode, object_meta};
+use crate::{decode, object_meta, ownership};
 
 /// How often a change is tried again when another one comes between.
 const ATTEMPTS: usize = 100;
@@ -93,9 +93,12 @@ impl Registry {
         for _ in 0..ATTEMPTS {
             context.warnings.truncate(warnings);
             let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-            let live = convert::value(target.served, &entry.value, entry.revision)
-                .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
-            let changed = make(context, &live)?;
+            let live = self.read(target.served, &entry).await?;
+            let changed = make(context, &live);
+            if self.convert_missing(context, target.served).await? {
+                continue;
+            }
+            let changed = changed?;
             match self.try_change(context, target, &entry, &live, changed).await {
                 Ok(written) => return Ok(written),
                 Err(Failure::Refused(status)) => return Err(status),
@@ -118,37 +121,55 @@ impl Registry {
         check_uid(target, live, changed.expected_uid.as_deref())?;
         keep_system_fields(&mut object, live);
         if matches!(changed.ownership, Ownership::Note) {
-            object =
-                write::as_writer(self, context, target, |writer| apply::update(Some(live), object, writer));
+            object = loop {
+                let noted = ownership::as_writer(self, context, target, |writer| {
+                    apply::update(Some(live), object.clone(), writer)
+                });
+                if !self.convert_missing(context, served).await? {
+                    break noted;
+                }
+            };
         }
         self.mutate(context, target, Operation::Update, Some(live), &mut object)?;
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live);
-        let errors = write::validate(target, &object, Some(live));
-        context.warnings.extend(write::ratcheted(target, &object, live, &errors));
+        let mut holds = served.holds(&target.key(), entry.revision);
+        let errors = write::validate(target, &object, Some(live), holds);
+        if !holds || !errors.is_empty() {
+            let ratcheted = write::ratcheted(target, &object, live, &errors);
+            holds = target.subresource != Subresource::Status && ratcheted.is_empty();
+            context.warnings.extend(ratcheted);
+        }
         target.refuse(target.name, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
         self.admit(context, target, Operation::Update, Some(live), &object)?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
-        let document = Document::new(&convert::to_storage(served, object));
+        let document = Document::new(&self.to_storage(served, object).await?);
         let current = document.at(entry.revision);
         if context.dry_run || (current == entry.value && !deletes) {
-            return Ok(Written { object: convert::text(served, &current, entry.revision), created: false });
+            let object = if current == entry.value {
+                self.show(served, &current, entry.revision).await?
+            } else {
+                self.show_unstored(served, current).await?
+            };
+            return Ok(Written { object, created: false });
         }
         if deletes {
             let removed = self.storage().remove(&target.key(), entry).await;
             removed.map_err(|error| error.failure())?;
+            served.prove(&target.key(), entry.revision, false);
             self.removed(served, target.name).await;
-            return Ok(Written { object: convert::text(served, &current, entry.revision), created: false });
+            return Ok(Written { object: self.show_unstored(served, current).await?, created: false });
         }
         let entry = self
             .storage()
             .put(&target.key(), Some(entry.revision), document)
             .await
             .map_err(|error| error.failure())?;
+        served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;
-        Ok(Written { object: convert::text(served, &entry.value, entry.revision), created: false })
+        Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: false })
     }
 }
 

@@ -1,18 +1,20 @@
 //! Watches: the changes of a resource after a revision, as events.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
 use serde_json::json;
-use store::{Event, EventKind, WatchEnd, Watcher};
+use store::{Event, EventKind, Stored, WatchEnd, Watcher};
 
 use crate::context::{Context, WatchOptions};
+use crate::convert::View;
 use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::response::{EventType, Watch, WatchEvent};
 use crate::select::Selection;
-use crate::{convert, document, keys, list};
+use crate::{document, keys, list};
 
 /// Marks the bookmark that ends the initial events.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -25,6 +27,10 @@ pub(crate) struct WatchState {
     name: String,
     pending: VecDeque<WatchEvent>,
     changes: Option<Watcher>,
+    /// The change that is being converted: taken from `changes` and not shown yet.
+    change: Option<Arc<Event>>,
+    /// For conversions.
+    registry: Registry,
 }
 
 impl Registry {
@@ -55,10 +61,12 @@ impl Registry {
             name: options.name.clone(),
             pending: VecDeque::new(),
             changes: None,
+            change: None,
+            registry: self.clone(),
         };
         // Without a revision a watch begins with what is there, unless the client asks otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
-        let start = if initial { self.initial(&mut state, &prefix, options) } else { asked };
+        let start = if initial { self.initial(&mut state, &prefix, options).await? } else { asked };
         let start = if start == 0 { self.storage().revision() } else { start };
         match self.storage().watch(&prefix, start) {
             Ok(changes) => state.changes = Some(changes),
@@ -72,25 +80,32 @@ impl Registry {
     }
 
     /// Queues what is there now as events, and answers the revision it shows.
-    fn initial(&self, state: &mut WatchState, prefix: &str, options: &WatchOptions) -> u64 {
+    async fn initial(
+        &self,
+        state: &mut WatchState,
+        prefix: &str,
+        options: &WatchOptions,
+    ) -> Result<u64, Status> {
         let (entries, revision) = self.storage().range(prefix);
+        let view = self.list_view(&state.served, &entries).await?;
         for stored in &entries {
-            if !state.selects(stored.key.name(), &stored.value) {
+            if !state.selects(&view, stored) {
                 continue;
             }
-            let object = convert::text(&state.served, &stored.value, stored.mod_revision.0);
+            let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
             state.pending.push_back(WatchEvent { kind: EventType::Added, object });
         }
         if options.send_initial_events == Some(true) && options.bookmarks {
             state.pending.push_back(bookmark(&state.served, revision, true));
         }
-        revision
+        Ok(revision)
     }
 }
 
 impl WatchState {
-    fn selects(&self, name: &str, object: &[u8]) -> bool {
-        (self.name.is_empty() || self.name == name) && self.selection.matches(object)
+    fn selects(&self, view: &View, stored: &Stored) -> bool {
+        (self.name.is_empty() || self.name == stored.key.name())
+            && self.selection.matches(view, &stored.value, stored.mod_revision.0)
     }
 
     /// The next event. Cancel safe.
@@ -99,33 +114,45 @@ impl WatchState {
             if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
-            let changes = self.changes.as_mut()?;
-            match changes.next().await {
-                Ok(change) => {
-                    if let Some(event) = self.event(&change) {
+            if self.change.is_none() {
+                match self.changes.as_mut()?.next().await {
+                    Ok(change) => self.change = Some(change),
+                    Err(end) => {
+                        self.changes = None;
+                        if let WatchEnd::TooSlow = end {
+                            return Some(WatchEvent::from(&Status::expired(
+                                "The watch fell too far behind. Start it again.",
+                            )));
+                        }
+                        return None;
+                    }
+                }
+            }
+            // The change stays in its place until it is converted: this future may be dropped on the way.
+            let change = self.change.clone()?;
+            let versions = change.prev.iter().chain([&change.object]);
+            let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
+            let view = self.registry.view(&self.served, texts).await;
+            self.change = None;
+            match view {
+                Ok(view) => {
+                    if let Some(event) = self.event(&change, &view) {
                         return Some(event);
                     }
                 }
-                Err(end) => {
+                Err(status) => {
                     self.changes = None;
-                    if let WatchEnd::TooSlow = end {
-                        return Some(WatchEvent::from(&Status::expired(
-                            "The watch fell too far behind. Start it again.",
-                        )));
-                    }
-                    return None;
+                    return Some(WatchEvent::from(&status));
                 }
             }
         }
     }
 
     /// A change as this watch sees it: objects come and go with what is selected.
-    fn event(&self, change: &Event) -> Option<WatchEvent> {
+    fn event(&self, change: &Event, view: &View) -> Option<WatchEvent> {
         let revision = change.revision().0;
-        let name = change.key().name();
-        let stored = &change.object.value;
-        let before = change.prev.as_ref().is_some_and(|prev| self.selects(name, &prev.value));
-        let after = change.kind != EventKind::Deleted && self.selects(name, stored);
+        let before = change.prev.as_ref().is_some_and(|prev| self.selects(view, prev));
+        let after = change.kind != EventKind::Deleted && self.selects(view, &change.object);
         let kind = match (before, after) {
             (false, true) => EventType::Added,
             (true, true) => EventType::Modified,
@@ -135,11 +162,12 @@ impl WatchState {
         let object = match (&change.prev, kind) {
             // What leaves the selection is shown as it was last selected, under the revision of the change.
             (Some(prev), EventType::Deleted) if change.kind != EventKind::Deleted => {
-                document::Document::from_text(&prev.value)?.at(revision)
+                let shown = view.text(&self.served, &prev.value, prev.mod_revision.0);
+                document::Document::from_text(&shown)?.at(revision)
             }
-            _ => stored.clone(),
+            _ => view.text(&self.served, &change.object.value, revision),
         };
-        Some(WatchEvent { kind, object: convert::text(&self.served, &object, revision) })
+        Some(WatchEvent { kind, object })
     }
 
     pub(crate) fn bookmark(&mut self) -> WatchEvent {

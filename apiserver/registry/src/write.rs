@@ -1,14 +1,13 @@
 //! What creating, updating and patching have in common.
 
-use machinery::apply::{Reset, Versions, Writer};
+use machinery::cel::Known;
 use machinery::field::FieldError;
 use machinery::meta;
-use machinery::schema::{self, Schema};
+use machinery::schema;
 use machinery::status::Status;
 use serde_json::Value;
 
 use crate::context::{Context, Subresource};
-use crate::definition::Definition;
 use crate::definitions::Served;
 use crate::object_meta;
 use crate::options::{Operation, Review};
@@ -51,71 +50,6 @@ impl Target<'_> {
     }
 }
 
-/// The versions of a resource, for field ownership.
-pub(crate) struct AllVersions<'a>(pub(crate) &'a Definition);
-
-impl Versions for AllVersions<'_> {
-    fn schema(&self, api_version: &str) -> Option<&Schema> {
-        let (group, version) = meta::group_version(api_version);
-        (group == self.0.group).then_some(())?;
-        self.0.version(version).map(|version| &*version.schema)
-    }
-
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
-        let (group, version) = meta::group_version(api_version);
-        (group == self.0.group).then_some(())?;
-        let version = self.0.version(version)?;
-        let mut object = object.clone();
-        if let Some(map) = object.as_object_mut() {
-            map.insert("apiVersion".into(), self.0.api_version(&version.name).into());
-        }
-        Some(object)
-    }
-
-    fn empty_object(&self, api_version: &str) -> Option<Value> {
-        let schema = self.schema(api_version).filter(|_| self.0.built_in)?;
-        let mut object = Value::Object(serde_json::Map::new());
-        schema::default(schema, &mut object);
-        crate::decode::write_nulls(schema, &mut object);
-        crate::strategy::of(self.0).normalize(&mut object);
-        Some(object)
-    }
-}
-
-const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
-const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
-const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
-
-fn reset(target: &Target<'_>) -> Reset<'static> {
-    match target.subresource {
-        Subresource::Status if target.served.definition.built_in => SPEC,
-        Subresource::Status => STATUS_ONLY,
-        Subresource::Scale => Reset::Nothing,
-        _ if target.served.version.status => STATUS,
-        _ => Reset::Nothing,
-    }
-}
-
-/// Runs `with` on the description of who writes.
-pub(crate) fn as_writer<R>(
-    registry: &Registry,
-    context: &Context,
-    target: &Target<'_>,
-    with: impl FnOnce(&Writer<'_>) -> R,
-) -> R {
-    let manager = context.manager();
-    let api_version = target.served.api_version();
-    let versions = AllVersions(&target.served.definition);
-    with(&Writer {
-        manager: &manager,
-        api_version: &api_version,
-        subresource: target.subresource.name(),
-        reset: reset(target),
-        now: registry.0.clock.now(),
-        versions: &versions,
-    })
-}
-
 /// Checks that the object is the one in the path, and fills in its namespace.
 ///
 /// `name` is empty where the path has none.
@@ -156,8 +90,15 @@ pub(crate) fn identify(
     Ok(())
 }
 
-/// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update.
-pub(crate) fn validate(target: &Target<'_>, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+/// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update, which `holds` when it
+/// is known to satisfy all rules.
+pub(crate) fn validate(
+    target: &Target<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    holds: bool,
+) -> Vec<FieldError> {
+    let known = Known { old_holds: holds, ..Known::default() };
     let served = target.served;
     let strategy = served.strategy();
     let definition = &served.definition;
@@ -177,26 +118,30 @@ pub(crate) fn validate(target: &Target<'_>, object: &Value, old: Option<&Value>)
     if definition.built_in {
         errors.extend(match old {
             None => strategy.validate(object),
+            Some(old) if target.subresource == Subresource::Status => {
+                strategy.validate_status_update(object, old)
+            }
             Some(old) => strategy.validate_update(object, old),
         });
         return errors;
     }
     match (target.subresource, old) {
         (Subresource::Status, Some(_)) => {
-            let mut errors = schema::validate_status(&served.version.schema, object, old, errors);
+            let mut errors = schema::validate_status(&served.version.schema, object, old, errors, known);
             errors.extend(crate::scale::validate_status(&served.version, object));
             errors
         }
         _ => {
-            let mut errors = schema::validate(&served.version.schema, object, old, errors);
+            let mut errors = schema::validate(&served.version.schema, object, old, errors, known);
             errors.extend(crate::scale::validate(&served.version, object));
             errors
         }
     }
 }
 
-/// Rules that the object breaks as it did before: a newer definition brought them, the update is not to blame. Writes
-/// to `status` are too frequent to look for what has been said at the last change of the rest.
+/// Rules that the object breaks as it did before: a newer definition brought them, the update is not to blame. Only for
+/// objects that are not known to satisfy all rules. Writes to `status` are too frequent to look for what has been said at the
+/// last change of the rest.
 pub(crate) fn ratcheted(
     target: &Target<'_>,
     object: &Value,

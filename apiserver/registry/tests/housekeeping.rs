@@ -50,7 +50,7 @@ async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str)
     let options = WatchOptions { name: name.into(), ..WatchOptions::default() };
     let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
     let waiting = async {
-        while registry.get(served, namespace, name, Subresource::None, "").is_ok() {
+        while registry.get(served, namespace, name, Subresource::None, "").await.is_ok() {
             if watch.next().await.is_none_or(|event| event.kind == EventType::Error) {
                 return;
             }
@@ -70,10 +70,10 @@ async fn dependents_follow_their_owner_unless_they_are_orphaned() {
         delete(&registry, &maps, "default", "owner", propagation).await;
         gone(&registry, &maps, "default", "owner").await;
         if propagation == Propagation::Orphan {
-            let child = registry.get(&maps, "default", "child", Subresource::None, "").unwrap();
+            let child = registry.get(&maps, "default", "child", Subresource::None, "").await.unwrap();
             let child: Value = serde_json::from_slice(&child).unwrap();
             assert_eq!(child["metadata"]["ownerReferences"], Value::Null);
-            assert!(registry.get(&maps, "default", "grandchild", Subresource::None, "").is_ok());
+            assert!(registry.get(&maps, "default", "grandchild", Subresource::None, "").await.is_ok());
         } else {
             gone(&registry, &maps, "default", "child").await;
             gone(&registry, &maps, "default", "grandchild").await;
@@ -87,7 +87,7 @@ async fn an_owner_in_another_namespace_is_none() {
     let owner = map(&registry, "default", "owner", Value::Null).await;
     map(&registry, "kube-system", "child", owned_by(&owner)).await;
     gone(&registry, &maps(&registry), "kube-system", "child").await;
-    assert!(registry.get(&maps(&registry), "default", "owner", Subresource::None, "").is_ok());
+    assert!(registry.get(&maps(&registry), "default", "owner", Subresource::None, "").await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn a_deleted_namespace_is_emptied_first() {
     map(&registry, "a", "free", Value::Null).await;
     delete(&registry, &namespaces, "", "a", Propagation::Background).await;
     gone(&registry, &maps(&registry), "a", "free").await;
-    assert!(registry.get(&namespaces, "", "a", Subresource::None, "").is_ok());
+    assert!(registry.get(&namespaces, "", "a", Subresource::None, "").await.is_ok());
 
     let late = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}});
     let refused = registry
@@ -125,6 +125,6 @@ async fn events_go_after_an_hour() {
         "type": "Normal", "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}});
     create(&registry, &events, "default", event).await;
     tokio::time::sleep(Duration::from_secs(3590)).await;
-    assert!(registry.get(&events, "default", "e", Subresource::None, "").is_ok());
+    assert!(registry.get(&events, "default", "e", Subresource::None, "").await.is_ok());
     gone(&registry, &events, "default", "e").await;
 }

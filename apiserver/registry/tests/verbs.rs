@@ -71,7 +71,7 @@ async fn a_custom_object_lives() {
     assert_eq!((&patched["spec"]["size"], &patched["status"]["phase"]), (&json!(2), &json!("Up")));
     assert_eq!(patched["metadata"]["generation"], 2);
 
-    let got = registry.get(&served, "default", "a", Subresource::None, "").unwrap();
+    let got = registry.get(&served, "default", "a", Subresource::None, "").await.unwrap();
     assert_eq!(parse(&got), patched);
     let list = registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
     assert_eq!(list.items.len(), 1);

@@ -60,6 +60,7 @@ impl Answer {
     /// A JSON text in the form that was agreed upon.
     pub(crate) fn json(code: u16, pieces: Vec<Bytes>, media: Media) -> Self {
         let pieces = match (media.encoding, media.pretty) {
+            (Encoding::Protobuf, _) => rewritten(&pieces, crate::protobuf::object),
             (Encoding::Yaml, _) => rewritten(&pieces, |value| crate::yaml::write(value).into_bytes()),
             (_, true) => rewritten(&pieces, pretty),
             _ => with_line_end(pieces),
@@ -158,9 +159,9 @@ pub(crate) fn gzip(pieces: &[Bytes]) -> Option<Bytes> {
 }
 
 fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> {
-    match serde_json::from_slice::<Value>(&pieces.concat()) {
-        Ok(value) => vec![Bytes::from(write(&value))],
-        Err(_) => pieces.to_vec(),
+    match machinery::decode::own(&pieces.concat()) {
+        Some(value) => vec![Bytes::from(write(&value))],
+        None => pieces.to_vec(),
     }
 }
 

@@ -112,7 +112,7 @@ impl Shared {
         let method = parts.method.as_str().to_ascii_lowercase();
         // A list or watch of one name is authorised as a request for it.
         let selected = match verb {
-            Verb::List | Verb::Watch | Verb::DeleteCollection => selected_name(query),
+            Verb::List | Verb::Watch => selected_name(query),
             _ => None,
         };
         let resource = path.map(|path| Resource {
@@ -144,7 +144,8 @@ impl Shared {
             return connect_to(resource, connect.clone(), asked, body).await;
         }
         let path = asked.path;
-        let Some(served) = self.registry.served(&path.group, &path.version, &path.resource) else {
+        let served = self.registry.served(&path.group, &path.version, &path.resource);
+        let Some(served) = served.filter(|served| !served.definition.verbs.is_empty()) else {
             return self.no_such_resource(&path.group);
         };
         if let Some(refusal) = crate::refusal::refusal(&asked, &served) {
@@ -152,7 +153,10 @@ impl Shared {
         }
         let mut warnings: Vec<String> = served.version.deprecation_warning.iter().cloned().collect();
         let result = match asked.verb {
-            Verb::Get => self.get(&asked, &served),
+            Verb::Create if !served.definition.is_stored() => {
+                self.review(&asked, &served, body, &mut warnings).await
+            }
+            Verb::Get => self.get(&asked, &served).await,
             Verb::List => self.list(&asked, &served, &mut warnings).await,
             Verb::Watch => self.watch(&asked, &served, &warnings).await,
             _ => self.write(&asked, &served, body, &mut warnings).await,
@@ -163,11 +167,35 @@ impl Shared {
             Err(status) => {
                 match status.code {
                     413 => self.metrics.limit("body_bytes"),
+                    504 if status.message.contains(input::LATE) => self.metrics.limit("body"),
                     504 => self.metrics.limit("request"),
                     _ => {}
                 }
                 Ok(Reply::Answer(Answer::error(&status, &asked.parts.headers), warnings))
             }
+        }
+    }
+
+    /// Why the asker may not create the object of the path, if so.
+    pub(crate) fn create_refusal(&self, asked: &Asked<'_>) -> Option<Status> {
+        let path = asked.path;
+        let resource = Resource {
+            group: &path.group,
+            version: &path.version,
+            resource: &path.resource,
+            subresource: &path.subresource,
+            namespace: &path.namespace,
+            name: &path.name,
+        };
+        let attributes = Attributes {
+            user: &asked.user,
+            verb: Verb::Create.as_str(),
+            path: asked.parts.uri.path(),
+            resource: Some(resource),
+        };
+        match self.options.authorizer.authorize(&attributes) {
+            Decision::Allow => None,
+            Decision::Deny(reason) => Some(forbidden(&attributes, &reason)),
         }
     }
 

@@ -14,6 +14,9 @@ use serde_json::Value;
 use crate::limits;
 use crate::negotiate::ACCEPTED;
 
+/// What the client of a body that did not arrive within [`limits::BODY`] is told.
+pub(crate) const LATE: &str = "the request's body did not arrive in time";
+
 /// Reads a body to its end.
 ///
 /// # Errors
@@ -28,7 +31,7 @@ where
     }
     match tokio::time::timeout(limits::BODY, collect(body)).await {
         Ok(read) => read,
-        Err(_) => Err(Status::timeout("the request's body did not arrive in time")),
+        Err(_) => Err(Status::timeout(LATE)),
     }
 }
 

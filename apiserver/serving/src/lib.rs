@@ -31,6 +31,7 @@ mod protobuf;
 mod query;
 mod reads;
 mod refusal;
+mod reviews;
 mod splice;
 mod table;
 mod transform;

@@ -19,7 +19,7 @@ pub const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long a client may take to send the headers of a request.
 pub const HEADERS: Duration = Duration::from_secs(30);
 /// How long a client may take to send a body.
-pub const BODY: Duration = Duration::from_secs(60);
+pub const BODY: Duration = Duration::from_secs(30);
 /// How long a request other than a watch may take.
 pub const REQUEST: Duration = Duration::from_secs(60);
 /// How long in-flight requests may take to end at shutdown.

@@ -9,7 +9,7 @@ use machinery::status::Status;
 pub(crate) enum Encoding {
     Json,
     Yaml,
-    /// Only errors can be written so.
+    /// Errors, the documents of discovery, built-in kinds, and metadata alone; no Table.
     Protobuf,
 }
 
@@ -20,6 +20,16 @@ impl Encoding {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
+impl Encoding {
+    /// The content type of a watch.
+    pub(crate) fn stream_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            other => other.media_type(),
         }
     }
 }
@@ -106,28 +116,46 @@ pub(crate) fn asks_nothing(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().all(|value| value.as_bytes().iter().all(u8::is_ascii_whitespace))
 }
 
-/// The form of an object's answer. `streams` says whether this is a watch.
+/// What an answer can be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offer {
+    /// It is a watch.
+    pub(crate) streams: bool,
+    /// Its kind has a protobuf message.
+    pub(crate) protobuf: bool,
+}
+
+/// The form of an object's answer.
 ///
 /// # Errors
 /// 406 when nothing that the client accepts is offered.
-pub(crate) fn negotiate(headers: &HeaderMap, streams: bool) -> Result<Media, Status> {
+pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Status> {
     if asks_nothing(headers) {
         return Ok(JSON);
     }
     let clauses = clauses(headers);
-    clauses.iter().find_map(|clause| accept(clause, streams)).ok_or_else(|| {
+    clauses.iter().find_map(|clause| accept(clause, offer)).ok_or_else(|| {
         Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
     })
 }
 
-fn accept(clause: &Clause<'_>, streams: bool) -> Option<Media> {
-    let encoding = [Encoding::Json, Encoding::Yaml].into_iter().find(|one| clause.matches(*one))?;
+fn accept(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
+    let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
+    let encoding = all.into_iter().find(|one| clause.matches(*one))?;
     let stream = clause.parameter("stream");
-    let offered = stream.is_empty() || (streams && stream == "watch");
+    let offered = stream.is_empty() || (offer.streams && stream == "watch");
     if !offered {
         return None;
     }
     let convert = convert(clause)?;
+    let has_message = match convert {
+        None => offer.protobuf,
+        Some(Convert::Table(_)) => false,
+        Some(Convert::PartialObjectMetadata(_) | Convert::PartialObjectMetadataList(_)) => true,
+    };
+    if encoding == Encoding::Protobuf && !has_message {
+        return None;
+    }
     Some(Media { encoding, convert, pretty: clause.parameter("pretty") == "1" })
 }
 
@@ -187,10 +215,31 @@ mod tests {
         for (accept, expected) in cases {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(negotiate(&headers, false).ok(), expected, "{accept}");
+            assert_eq!(negotiate(&headers, Offer::default()).ok(), expected, "{accept}");
         }
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json;stream=watch"));
-        assert_eq!(negotiate(&headers, true).ok(), Some(JSON));
+        assert_eq!(negotiate(&headers, Offer { streams: true, protobuf: false }).ok(), Some(JSON));
+    }
+
+    #[test]
+    fn protobuf_where_there_is_a_message() {
+        const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+        let negotiated = |accept: &str, protobuf: bool| {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_str(accept).unwrap())]);
+            let media = negotiate(&headers, Offer { streams: false, protobuf }).ok();
+            media.map(|media| (media.encoding, media.convert))
+        };
+        let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
+        let metadata = format!("{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+        let partial = Some(Convert::PartialObjectMetadata("meta.k8s.io/v1"));
+        assert_eq!(negotiated(PROTOBUF, true), Some((Encoding::Protobuf, None)));
+        assert_eq!(negotiated(PROTOBUF, false), None);
+        assert_eq!(negotiated(&format!("{PROTOBUF},application/json"), false), Some((Encoding::Json, None)));
+        assert_eq!(negotiated("*/*", true), Some((Encoding::Json, None)));
+        assert_eq!(negotiated("application/cbor,application/json", true), Some((Encoding::Json, None)));
+        assert_eq!(negotiated("application/cbor", true), None);
+        assert_eq!(negotiated(&table, true), None);
+        assert_eq!(negotiated(&metadata, false), Some((Encoding::Protobuf, partial)));
     }
 }

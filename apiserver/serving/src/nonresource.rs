@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
 use bytes::Bytes;
-use http::Method;
+use http::header::CACHE_CONTROL;
 use http::request::Parts;
+use http::{HeaderValue, Method};
 use machinery::status::Status;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::handle::Reply;
-use crate::negotiate::{Media, negotiate};
+use crate::negotiate::{Media, Offer, negotiate};
 use crate::options::VersionInfo;
 use crate::query::Query;
 use crate::server::Shared;
@@ -40,7 +42,7 @@ impl Shared {
     /// Documents that can only be read.
     fn only_get(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
         let answer = match path {
-            "/version" | "/version/" => negotiate(&parts.headers, false).map(|media| {
+            "/version" | "/version/" => negotiate(&parts.headers, Offer::default()).map(|media| {
                 // Indented for everybody, as kube-apiserver has it.
                 Answer::value(200, &version(&self.options.version), Media { pretty: true, ..media })
             }),
@@ -48,6 +50,7 @@ impl Shared {
                 let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
                 Ok(Answer::new(200, content_type, self.metrics.text()))
             }
+            DISCOVERY_PATH | JWKS_PATH => Ok(self.openid(path)?),
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
             // These answer to every method.
             _ if path.starts_with("/openapi/") => return self.openapi(path, parts).map(Ok),
@@ -57,6 +60,18 @@ impl Shared {
             let message = "the server does not allow this method on the requested resource";
             return Some(Err(Status::method_not_allowed(message)));
         }
+        Some(answer)
+    }
+
+    /// How others verify the tokens of service accounts.
+    fn openid(&self, path: &str) -> Option<Answer> {
+        let tokens = self.options.tokens.as_ref()?;
+        let (content_type, document) = match path {
+            JWKS_PATH => ("application/jwk-set+json", tokens.jwks()),
+            _ => ("application/json", tokens.discovery()),
+        };
+        let mut answer = Answer::new(200, content_type, document.to_string());
+        answer.headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
         Some(answer)
     }
 
@@ -72,6 +87,10 @@ impl Shared {
         let mut paths: Vec<String> = self.discovery_paths();
         let others = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
         paths.extend(others.map(str::to_owned));
+        if self.options.tokens.is_some() {
+            paths.extend([DISCOVERY_PATH, JWKS_PATH].map(str::to_owned));
+            paths.sort();
+        }
         json!({ "paths": paths })
     }
 }

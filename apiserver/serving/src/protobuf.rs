@@ -1,4 +1,4 @@
-//! Answers in `application/vnd.kubernetes.protobuf`: errors only.
+//! Answers in `application/vnd.kubernetes.protobuf`.
 
 use bytes::Bytes;
 use prost::Message;
@@ -71,6 +71,14 @@ struct StatusMessage {
     details: Option<StatusDetails>,
     #[prost(int32, optional, tag = "6")]
     code: Option<i32>,
+}
+
+/// An object, a list or a `Status` as protobuf; empty for a kind that is not offered so.
+pub(crate) fn object(object: &Value) -> Vec<u8> {
+    if object["kind"] == "Status" {
+        return status(object).to_vec();
+    }
+    machinery::protobuf::encode(object).unwrap_or_default()
 }
 
 /// A `Status` object as protobuf.

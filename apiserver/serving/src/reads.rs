@@ -12,7 +12,7 @@ use crate::answer::{Answer, add_warnings, wants_pretty};
 use crate::body::Body;
 use crate::handle::{Asked, Reply};
 use crate::limits;
-use crate::negotiate::{Media, negotiate};
+use crate::negotiate::{Media, Offer, negotiate};
 use crate::server::Shared;
 use crate::transform::Form;
 use crate::watch::{self, Stage};
@@ -22,8 +22,13 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// 406.
-    pub(crate) fn media(&self, streams: bool) -> Result<Media, Status> {
-        let mut media = negotiate(&self.parts.headers, streams)?;
+    pub(crate) fn media(&self, served: &Served, streams: bool) -> Result<Media, Status> {
+        let kind = match self.subresource() {
+            Subresource::Scale => ("autoscaling/v1", "Scale"),
+            _ => (&*served.api_version(), &*served.definition.kind),
+        };
+        let protobuf = machinery::protobuf::is_known(kind.0, kind.1);
+        let mut media = negotiate(&self.parts.headers, Offer { streams, protobuf })?;
         media.pretty = media.pretty || wants_pretty(&self.parts.headers, self.query.flag("pretty"));
         Ok(media)
     }
@@ -44,11 +49,12 @@ impl Asked<'_> {
 }
 
 impl Shared {
-    pub(crate) fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
-        let media = asked.media(false)?;
+    pub(crate) async fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
+        let media = asked.media(served, false)?;
         let namespace = asked.path.objects_namespace();
         let version = asked.query.get("resourceVersion").unwrap_or_default();
-        let object = self.registry.get(served, namespace, &asked.path.name, asked.subresource(), version)?;
+        let got = self.registry.get(served, namespace, &asked.path.name, asked.subresource(), version).await;
+        let object = got?;
         Ok(self.show(200, &object, asked, served, media)?.into())
     }
 
@@ -71,7 +77,7 @@ impl Shared {
         served: &Served,
         warnings: &mut Vec<String>,
     ) -> Result<Reply, Status> {
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let options = asked.query.list_options()?;
         let mut context = asked.context();
         let listing = self.registry.list(&mut context, served, asked.path.objects_namespace(), &options);
@@ -88,7 +94,7 @@ impl Shared {
         served: &Served,
         warnings: &[String],
     ) -> Result<Reply, Status> {
-        let media = asked.media(true)?;
+        let media = asked.media(served, true)?;
         let lasts = match asked.query.number("timeoutSeconds")? {
             Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
             _ => limits::WATCH,
@@ -115,7 +121,7 @@ impl Shared {
         };
         let mut response = Response::new(Body::stream(watch::stream(stage)));
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.encoding.media_type()));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.encoding.stream_type()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
         add_warnings(headers, &[warnings, &context.warnings].concat());
         Ok(Reply::Response(Box::new(response)))

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use access::authenticate::Identities;
 use access::authorize::MastersOnly;
-use access::{Authenticator, Authorizer, User};
+use access::{Authenticator, Authorizer, Tokens, User};
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -26,6 +26,7 @@ use crate::health::Check;
 use crate::metrics::Metrics;
 use crate::openapi::OpenApi;
 use crate::options::VersionInfo;
+use crate::reviews::{TOKEN, TokenRequests};
 
 /// An API server; clones share everything.
 #[derive(Clone)]
@@ -49,6 +50,7 @@ pub(crate) struct Options {
     pub(crate) title: String,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) tokens: Option<Tokens>,
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
     pub(crate) checks: Vec<(String, Check)>,
 }
@@ -80,6 +82,15 @@ impl Builder {
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
         self.options.authenticator = Arc::new(authenticator);
         self
+    }
+
+    /// Knows bearer tokens, and issues those of service accounts (`serviceaccounts/NAME/token`).
+    #[must_use]
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        let registry = self.registry.clone();
+        let requests = TokenRequests { registry, tokens: tokens.clone(), clock: self.clock.clone() };
+        self.options.tokens = Some(tokens.clone());
+        self.authenticator(tokens).connect(TOKEN, requests)
     }
 
     /// Decides who may; by default `system:masters`.
@@ -134,6 +145,7 @@ impl Server {
                 title: "Kubernetes".into(),
                 authenticator: Arc::new(Identities),
                 authorizer: Arc::new(MastersOnly),
+                tokens: None,
                 connects: Vec::new(),
                 // The store is in this process and answers or the process ends; the name is what tools ask for.
                 checks: vec![("etcd".to_owned(), Arc::new(|| Ok(())))],

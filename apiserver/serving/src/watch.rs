@@ -90,6 +90,11 @@ impl Running {
             self.stage.form.event(&event.object, self.stage.clock.now(), first)
         };
         self.stage.counted.event();
+        if self.stage.encoding == Encoding::Protobuf {
+            let value = machinery::decode::own(&object.concat()).unwrap_or_default();
+            let object = crate::protobuf::object(&value);
+            return Bytes::from(machinery::protobuf::watch_frame(event.kind.as_str(), &object));
+        }
         let size: usize = object.iter().map(Bytes::len).sum();
         let mut line = BytesMut::with_capacity(size + 40);
         line.extend_from_slice(b"{\"type\":\"");
@@ -108,6 +113,6 @@ impl Running {
 
 /// Events as YAML are documents of one stream.
 fn yaml_document(line: &[u8]) -> Bytes {
-    let value = serde_json::from_slice(line).unwrap_or_default();
+    let value = machinery::decode::own(line).unwrap_or_default();
     Bytes::from(format!("---\n{}", crate::yaml::write(&value)))
 }

@@ -56,7 +56,7 @@ impl Shared {
         B: http_body::Body,
         B::Data: Into<Bytes>,
     {
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
         let body = input::read(body).await?;
         apply_options(context, asked.query.write_options("CreateOptions", false)?);
@@ -78,10 +78,11 @@ impl Shared {
         B: http_body::Body,
         B::Data: Into<Bytes>,
     {
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
         let body = input::read(body).await?;
         apply_options(context, asked.query.write_options("UpdateOptions", false)?);
+        context.create_refusal = self.create_refusal(asked);
         let subresource = asked.subresource();
         let input = if subresource == Subresource::Scale {
             let expected = input::Expected { api_version: "autoscaling/v1", kind: "Scale", built_in: true };
@@ -96,7 +97,12 @@ impl Shared {
     }
 
     /// Decodes an object of the resource.
-    fn object(&self, body: &[u8], format: input::Format, served: &Served) -> Result<Input, Status> {
+    pub(crate) fn object(
+        &self,
+        body: &[u8],
+        format: input::Format,
+        served: &Served,
+    ) -> Result<Input, Status> {
         let definitions = self.registry.definitions();
         let api_version = served.api_version();
         let input = input::object(body, format, expected(&api_version, served), |api_version, kind| {
@@ -124,7 +130,7 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let kind = PatchKind::of(asked, served)?;
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let body = input::read(body).await?;
         let options = asked.query.write_options("PatchOptions", kind == PatchKind::Apply)?;
         let force = options.force;
@@ -136,6 +142,7 @@ impl Shared {
             PatchKind::Apply => {
                 let input = configuration(&body, context)?;
                 check_applied(&input.object, asked, served)?;
+                context.create_refusal = self.create_refusal(asked);
                 PatchBody::Apply { input, force }
             }
         };
@@ -157,7 +164,7 @@ impl Shared {
         B: http_body::Body,
         B::Data: Into<Bytes>,
     {
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let body = input::read(body).await?;
         let options = input::delete_options(&body, &asked.parts.headers, served)?;
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
@@ -182,7 +189,7 @@ impl Shared {
         B: http_body::Body,
         B::Data: Into<Bytes>,
     {
-        let media = asked.media(false)?;
+        let media = asked.media(served, false)?;
         let body = input::read(body).await?;
         let list = asked.query.list_options()?;
         let options = input::delete_options(&body, &asked.parts.headers, served)?;
@@ -196,7 +203,7 @@ impl Shared {
     }
 }
 
-fn apply_options(context: &mut Context, options: WriteOptions) {
+pub(crate) fn apply_options(context: &mut Context, options: WriteOptions) {
     context.field_manager = options.field_manager;
     context.dry_run = options.dry_run;
     context.field_validation = options.field_validation;

@@ -14,6 +14,11 @@ use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
 use crate::directory::{DataDirectory, write_private};
 
+/// The name of the certificate authority.
+const AUTHORITY: &str = "firstlight-ca";
+/// The name in the server's certificate.
+const SERVER: &str = "firstlight-apiserver";
+
 /// How often it is checked whether a certificate is due. Certificates live for a year.
 const CHECK_INTERVAL: Duration = Duration::from_secs(3600);
 
@@ -48,7 +53,7 @@ impl Certificates {
                 .with_context(|| format!("the certificate authority in {} is damaged", folder.display()))?,
             None => {
                 let made = CertificateAuthority::generate(
-                    "firstlight",
+                    AUTHORITY,
                     KeyAlgorithm::default(),
                     None,
                     clock.now(),
@@ -60,7 +65,7 @@ impl Certificates {
         };
         let names = server_names(listen);
         let mut certificates = Self {
-            server: authority.issue(&Leaf::server("firstlight", names.clone()), clock.now(), random)?,
+            server: authority.issue(&Leaf::server(SERVER, names.clone()), clock.now(), random)?,
             admin: authority.issue(&Leaf::client("firstlight-admin", &[ADMIN_GROUP]), clock.now(), random)?,
             folder,
             authority,
@@ -100,7 +105,7 @@ impl Certificates {
     pub fn renew(&mut self) -> Result<bool> {
         let (server_due, admin_due) = (!self.is_good(&self.server, true), !self.is_good(&self.admin, false));
         if server_due {
-            let leaf = Leaf::server("firstlight", self.names.clone());
+            let leaf = Leaf::server(SERVER, self.names.clone());
             self.server = self.authority.issue(&leaf, self.clock.now(), &self.random)?;
             write_identity(&self.folder, "server", &self.server)?;
         }

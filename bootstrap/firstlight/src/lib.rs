@@ -9,4 +9,5 @@ pub mod logging;
 pub mod manifests;
 pub mod plane;
 pub mod process;
+pub mod token_keys;
 pub mod tree;

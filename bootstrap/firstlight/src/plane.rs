@@ -1,19 +1,25 @@
 //! Assembly: the API server with the Cluster API kinds, and the controllers on top of it. The binary and the simulation
 //! build the same plane; they differ in the doors they hand in.
 
+use std::io;
 use std::sync::Arc;
 
-use access::User;
+use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
 use engine::Manager;
 use engine::network::Network;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube::Client;
 use machinery::clock::Clock;
+use machinery::hash::fnv1a_64;
 use machinery::random::Random;
+use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
 use serde_json::Value;
 use serving::{Server, VersionInfo};
 use store::Store;
+use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::cli::ControllerSelection;
@@ -27,6 +33,15 @@ pub struct Doors {
     pub random: Random,
     /// Other machines.
     pub network: Arc<dyn Network>,
+}
+
+/// Webhooks are reached through the same door as workload clusters.
+struct Outside(Arc<dyn Network>);
+
+impl Dialer for Outside {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
+        async move { Ok(Box::new(self.0.dial(host, port).await?) as Box<dyn webhook::Stream>) }.boxed()
+    }
 }
 
 /// A management plane without its sockets.
@@ -53,49 +68,72 @@ const SIMULATED_HOST: &str = "127.0.0.1";
 pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
 
 impl Plane {
-    /// The API server over `store`, with the Cluster API's CustomResourceDefinitions installed.
+    /// The API server over `store`, with the Cluster API's CustomResourceDefinitions installed. `keys` sign and verify the
+    /// tokens of service accounts.
     ///
     /// # Errors
     /// Where the store refuses, or what it holds cannot be served.
-    pub async fn start(store: Store, doors: &Doors, root_certificate: Option<String>) -> Result<Self> {
+    pub async fn start(
+        store: Store,
+        doors: &Doors,
+        root_certificate: Option<String>,
+        keys: TokenKeys,
+    ) -> Result<Self> {
+        let rbac = Rbac::new(store.clone());
+        let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
-            admission: vec![Arc::new(ClusterApiAdmission)],
+            admission: vec![Arc::new(ClusterApiAdmission), Arc::new(rbac.clone())],
+            webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
         let registry = Registry::open(store, doors.clock.clone(), doors.random.clone(), options)
             .await
             .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
-        let server = Server::builder(registry.clone(), doors.clock.clone()).version(version()).build();
+        let server = Server::builder(registry.clone(), doors.clock.clone())
+            .version(version())
+            .authorizer(rbac)
+            .tokens(tokens)
+            .build();
         let plane = Self { registry, server, doors: doors.clone() };
         plane.install_kinds().await?;
         Ok(plane)
     }
 
     async fn install_kinds(&self) -> Result<()> {
-        // All at once, so that they share the disk's syncs.
-        let installing = schemas::crds()?.into_iter().map(|manifest| async move {
-            let name = manifest["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            self.install(&name, manifest).await.with_context(|| format!("cannot install {name}"))
-        });
-        futures::future::try_join_all(installing).await.map(drop)
+        // All at once, so that they share the disk's syncs and the processor's cores.
+        let install = |(name, text)| {
+            let plane = self.clone();
+            (name, tokio::spawn(async move { plane.install(name, text).await }))
+        };
+        let installing: Vec<_> = schemas::manifests().map(install).collect();
+        for (name, installed) in installing {
+            let failed = || format!("cannot install {name}");
+            installed.await.with_context(failed)?.with_context(failed)?;
+        }
+        Ok(())
     }
 
-    async fn install(&self, name: &str, mut manifest: Value) -> Result<()> {
+    async fn install(&self, name: &str, text: &str) -> Result<()> {
+        let hash = format!("{:016x}", fnv1a_64(text.as_bytes()));
+        if self.installed(name).as_deref() == Some(&*hash) {
+            return Ok(());
+        }
         let served = self.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
         let served = served.context("CustomResourceDefinitions are not served")?;
-        let hash = hash(&manifest);
-        if let Ok(stored) = self.registry.get(&served, "", name, Subresource::None, "") {
-            let stored: Value = serde_json::from_slice(&stored)?;
-            if stored["metadata"]["annotations"][MANIFEST_HASH] == hash.as_str() {
-                return Ok(());
-            }
-        }
+        let mut manifest: Value = serde_json::from_str(text)?;
         manifest["metadata"]["annotations"][MANIFEST_HASH] = hash.into();
         let mut context = Context::internal(FIELD_MANAGER);
         let patch = PatchBody::Apply { input: Input::new(manifest), force: true };
         let outcome = self.registry.patch(&mut context, &served, "", name, Subresource::None, patch).await;
         outcome.map(drop).map_err(Into::into)
+    }
+
+    /// The hash of the manifest by which the kind is served; `None` when it is not served, or not by ours.
+    fn installed(&self, name: &str) -> Option<String> {
+        let (plural, group) = name.split_once('.')?;
+        let definitions = self.registry.definitions();
+        definitions.get(group, plural)?.annotations.get(MANIFEST_HASH).cloned()
     }
 
     /// A client of this plane that acts as an administrator called `name`.
@@ -137,11 +175,4 @@ fn version() -> VersionInfo {
         git_version: format!("v1.36.0+firstlight.{}", env!("CARGO_PKG_VERSION")),
         ..VersionInfo::default()
     }
-}
-
-/// FNV-1a of the manifest's text: tells one manifest from another, nothing more.
-fn hash(manifest: &Value) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = manifest.to_string().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
-    format!("{hash:016x}")
 }

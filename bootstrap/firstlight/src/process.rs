@@ -20,6 +20,7 @@ use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::cli::{ServerOptions, StoreChoice};
 use crate::directory::{DataDirectory, Running, write_private};
 use crate::plane::{Doors, Plane, start_controllers};
+use crate::token_keys;
 
 /// A running server.
 pub struct Process {
@@ -50,11 +51,21 @@ impl Process {
         // Also for a store in memory: certificates and kubeconfig are this process's alone.
         let lock = store::DataDirectory::open(directory.path())?;
         directory.create()?;
-        let store = open_store(lock.clone(), options.store, &doors.clock).await?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
-        let certificates = Certificates::load_or_create(&directory, address, &doors.clock, &doors.random)?;
-        let plane = Plane::start(store, &doors, None).await?;
+        // Keys and their syncs to disk take as long as opening the store, and need nothing from it.
+        let certificates = tokio::task::spawn_blocking({
+            let (directory, doors) = (directory.clone(), doors.clone());
+            move || Certificates::load_or_create(&directory, address, &doors.clock, &doors.random)
+        });
+        let keys = tokio::task::spawn_blocking({
+            let (directory, doors) = (directory.clone(), doors.clone());
+            move || token_keys::load_or_create(&directory, &doors.random)
+        });
+        let store = open_store(lock.clone(), options.store, &doors.clock).await?;
+        let keys = keys.await.context("the keys of tokens could not be made")??;
+        let plane = Plane::start(store, &doors, None, keys).await?;
+        let certificates = certificates.await.context("the certificates could not be made")??;
 
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
         write_private(&kubeconfig, certificates.kubeconfig(address)?.as_bytes())?;

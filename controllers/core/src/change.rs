@@ -1,9 +1,14 @@
 //! What the plans of all controllers are made of.
 
-use engine::{Action, Error};
-use kube::api::DynamicObject;
+use std::sync::Arc;
 
-use engine::ExternalObject;
+use chrono::{DateTime, Utc};
+use engine::object::is_deleting;
+use engine::{Action, Error, External, ExternalObject, Kind, NamespacedName, Objects, Request};
+use kube::api::DynamicObject;
+use schemas::HasConditions;
+use schemas::cluster::Cluster;
+use schemas::meta::ContractVersionedObjectReference;
 
 /// An event to record about the reconciled object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +51,18 @@ pub enum Reference {
 }
 
 impl Reference {
+    /// What `reference` in an object of `namespace` names.
+    pub async fn read(
+        external: &External,
+        namespace: &str,
+        reference: Option<&ContractVersionedObjectReference>,
+    ) -> Self {
+        match reference.filter(|reference| !reference.name.is_empty()) {
+            None => Self::None,
+            Some(reference) => Self::of(external.get(namespace, reference).await),
+        }
+    }
+
     /// Of what a read returned.
     pub fn of(result: engine::Result<Option<ExternalObject>>) -> Self {
         match result {
@@ -62,6 +79,70 @@ impl Reference {
             _ => None,
         }
     }
+}
+
+/// The Cluster that the reconciled object names.
+///
+/// # Errors
+/// It does not exist.
+pub fn cluster_of<K: Kind<DynamicType = ()>>(
+    clusters: &Objects<Cluster>,
+    request: &Request,
+    name: &str,
+) -> engine::Result<Arc<Cluster>> {
+    let name = NamespacedName::new(request.namespace.as_str(), name);
+    let missing = || Error::failed(format!("Cluster {name} of {} {request} does not exist", K::kind(&())));
+    clusters.get(&name).ok_or_else(missing)
+}
+
+/// Whether the object is paused; the condition that says so is written.
+///
+/// # Errors
+/// Those of the write.
+pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions>(
+    objects: &Objects<K>,
+    object: &Arc<K>,
+    cluster: &Cluster,
+    (owned, now): (&[&str], DateTime<Utc>),
+) -> engine::Result<bool> {
+    let mut wanted = object.as_ref().clone();
+    if !engine::paused::set(&mut wanted, Some(cluster), now) {
+        return Ok(false);
+    }
+    objects.patch(object, &wanted, owned).await?;
+    Ok(true)
+}
+
+/// Makes providers' objects as they should be; returns what failed.
+pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> Vec<Error> {
+    let mut errors = Vec::new();
+    for change in changes {
+        let objects = external.handle(&change.read);
+        errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
+    }
+    errors
+}
+
+/// Writes the reconciled object back, after the `errors` of the steps before; returns all errors. With an error it has not
+/// observed its generation: `observed_generation` finds that field.
+pub async fn write_back<K: Kind>(
+    objects: &Objects<K>,
+    read: &Arc<K>,
+    mut wanted: K,
+    owned: &[&str],
+    mut errors: Vec<Error>,
+    observed_generation: impl Fn(&mut K) -> &mut Option<i64>,
+) -> Vec<Error> {
+    if !errors.is_empty() {
+        let before = *observed_generation(&mut read.as_ref().clone());
+        *observed_generation(&mut wanted) = before;
+    }
+    match objects.patch(read, &wanted, owned).await {
+        // The finalizer is gone, and with it the object.
+        Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
+        result => errors.extend(result.err()),
+    }
+    errors
 }
 
 /// Ends a reconcile: the errors of its steps, or when to come again.

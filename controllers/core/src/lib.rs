@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_set;
+mod scaling;
 mod selector;
 mod text;
 mod versions;

@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::names::fnv1a;
 use crate::object::{self, Kind, NamespacedName};
 use crate::objects::Objects;
+use machinery::hash::fnv1a_32;
 
 /// What was applied last, by UID of the object and field manager. It is only in memory: after a restart each object is applied once
 /// more, which changes nothing.
@@ -69,7 +69,7 @@ fn hash(wanted: &Value) -> u32 {
     if let Some(Value::Object(metadata)) = wanted.get_mut("metadata") {
         metadata.remove("uid");
     }
-    fnv1a(wanted.to_string().as_bytes())
+    fnv1a_32(wanted.to_string().as_bytes())
 }
 
 /// Whether `whole` has everything that is in `part`. Lists are equal element by element, except that a list of objects with a `uid`

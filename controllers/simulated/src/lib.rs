@@ -6,7 +6,6 @@
 
 pub mod backend;
 mod cluster;
-mod hash;
 pub mod machine;
 mod names;
 mod owner;

@@ -21,25 +21,27 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Tools {
     /// `firstlight`.
     pub firstlight: PathBuf,
-    /// The real kubectl.
-    pub kubectl: PathBuf,
+    /// The folder of the real clients: `kubectl`, other versions as `kubectl-1.24`, `clusterctl`, …
+    pub clients: PathBuf,
 }
 
 impl Tools {
-    /// `firstlight` as `FIRSTLIGHT_BINARY` names it, `kubectl` where `tests/clients/install-tools` puts it. `Err` is the reason to skip.
+    /// `firstlight` as `FIRSTLIGHT_BINARY` names it, the clients where `tests/clients/install-tools` puts them. `Err` is the reason to skip.
     ///
     /// # Panics
-    /// In CI, where the server is there and kubectl is not.
+    /// In CI, where the server is there and the clients are not.
     pub fn find() -> Result<Self, String> {
         let firstlight = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
         let firstlight = firstlight.ok_or("`cargo xtask clients` builds the server and runs this")?;
-        let kubectl = root().join("target/tools/kubectl");
-        if !kubectl.exists() {
-            let reason = format!("no {}; tests/clients/install-tools gets it", kubectl.display());
+        let clients = root().join("target/tools");
+        // The script writes it last.
+        if !clients.join("complete").exists() {
+            let reason =
+                format!("no clients in {}; tests/clients/install-tools gets them", clients.display());
             assert!(std::env::var_os("CI").is_none(), "{reason}");
             return Err(reason);
         }
-        Ok(Self { firstlight, kubectl })
+        Ok(Self { firstlight, clients })
     }
 }
 
@@ -91,9 +93,9 @@ impl Session {
         let commands = directory.join("bin");
         std::fs::create_dir(&commands)?;
         std::os::unix::fs::symlink(&tools.firstlight, commands.join("firstlight"))?;
-        std::os::unix::fs::symlink(&tools.kubectl, commands.join("kubectl"))?;
         let inherited = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths(std::iter::once(commands).chain(std::env::split_paths(&inherited)))?;
+        let first = [commands, tools.clients.clone()];
+        let path = std::env::join_paths(first.into_iter().chain(std::env::split_paths(&inherited)))?;
         std::fs::create_dir(directory.join("work"))?;
         Ok(Self { directory: directory.to_owned(), path, groups: Vec::new() })
     }

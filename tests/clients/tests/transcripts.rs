@@ -60,4 +60,5 @@ transcripts! {
     manifests,
     missing,
     start,
+    versions,
 }

@@ -1,9 +1,10 @@
 //! The server under test, called without a socket.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use access::User;
+use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
@@ -28,7 +29,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// Where the paused clock starts. Any time will do that no request names.
 const EPOCH: &str = "2026-01-01T00:00:00Z";
 
-/// A server with nothing but the built-in kinds.
+/// A server with nothing but the built-in kinds, its roles enforced.
 #[derive(Clone)]
 pub struct Plane {
     server: Server,
@@ -73,10 +74,14 @@ impl Plane {
         let epoch = machinery::clock::parse_rfc3339(EPOCH).context("the epoch is no time")?;
         let (clock, random) = (Clock::simulated(epoch), Random::seeded(seed));
         let store = Store::open(Memory::default(), clock.clone()).await?;
-        let options = registry::Options::default();
+        let rbac = Rbac::new(store.clone());
+        let tokens =
+            Tokens::new(store.clone(), clock.clone(), random.clone(), pki::TokenKeys::generate(&random)?);
+        let options =
+            registry::Options { admission: vec![Arc::new(rbac.clone())], ..registry::Options::default() };
         let registry = Registry::open(store, clock.clone(), random.clone(), options).await;
         let registry = registry.map_err(|error| anyhow!("cannot open the registry: {error}"))?;
-        let server = Server::builder(registry, clock.clone()).build();
+        let server = Server::builder(registry, clock.clone()).authorizer(rbac).tokens(tokens).build();
         Ok(Self { server, clock, random })
     }
 

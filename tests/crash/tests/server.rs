@@ -178,6 +178,30 @@ async fn start_twice(binary: &Path) {
     check(&first, &BTreeMap::new()).await;
 }
 
+/// As a newer version would leave it: the store says a format that this one does not know.
+async fn start_on_newer(binary: &Path) {
+    let directory = tempfile::tempdir().unwrap();
+    drop(Server::start(binary, directory.path()).await);
+    let data = directory.path().join("data");
+    let store = data.join("store.redb");
+    let database = redb::Database::open(&store).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let meta: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("meta");
+    transaction.open_table(meta).unwrap().insert("format", 99).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let before = std::fs::read(&store).unwrap();
+    let refused = Command::new(binary)
+        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{message}");
+    assert!(message.contains("storage format 99") && message.contains("use a newer firstlight"), "{message}");
+    assert!(std::fs::read(&store).unwrap() == before, "the store was changed");
+}
+
 fn binary() -> Option<PathBuf> {
     let binary = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
     if binary.is_none() {
@@ -197,5 +221,12 @@ async fn a_killed_server_loses_nothing_answered() {
 async fn a_second_server_is_told_who_holds_the_directory() {
     if let Some(binary) = binary() {
         start_twice(&binary).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_data_directory_is_refused_and_left_as_it_is() {
+    if let Some(binary) = binary() {
+        start_on_newer(&binary).await;
     }
 }

@@ -86,7 +86,8 @@ impl World {
             network: Arc::new(SimulatedNetwork::new()),
         };
         let store = Store::open(self.disk.clone(), clock.clone()).await?;
-        let plane = Plane::start(store.clone(), &doors, None).await?;
+        let plane =
+            Plane::start(store.clone(), &doors, None, pki::TokenKeys::generate(&doors.random)?).await?;
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests);
         let manager = plane.manager_with(Client::new(service, "default"));

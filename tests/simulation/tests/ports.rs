@@ -24,7 +24,9 @@ const RETRIED: Duration = Duration::from_secs(300);
 async fn plane(store: &Store, clock: &Clock, network: &SimulatedNetwork) -> Plane {
     let random = Random::seeded(1);
     let doors = Doors { clock: clock.clone(), random, network: Arc::new(network.clone()) };
-    Plane::start(store.clone(), &doors, None).await.expect("a plane")
+    Plane::start(store.clone(), &doors, None, pki::TokenKeys::generate(&doors.random).expect("a key"))
+        .await
+        .expect("a plane")
 }
 
 fn control(plane: &Plane) -> engine::Manager {

@@ -270,7 +270,7 @@ fn of_kind(kind: Kind) -> Schema {
 }
 
 fn object<const N: usize>(properties: [(&str, Schema); N]) -> Schema {
-    let properties: BTreeMap<String, Schema> =
-        properties.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    let boxed = |(name, schema): (&str, Schema)| (name.to_owned(), Box::new(schema));
+    let properties: BTreeMap<String, Box<Schema>> = properties.into_iter().map(boxed).collect();
     Schema { properties, ..of_kind(Kind::Object) }
 }

@@ -67,7 +67,7 @@ pub struct Call {
     /// Arguments.
     pub args: Vec<Expr>,
     /// A pattern that is a literal, compiled.
-    pub pattern: Option<regex::Regex>,
+    pub pattern: Option<std::sync::Arc<regex::Regex>>,
 }
 
 /// The macros.
@@ -113,6 +113,36 @@ pub struct Macro {
 }
 
 impl Expr {
+    /// The properties of `self` and `oldSelf` that the expression reads; `None` when it reads one of them as a whole.
+    pub fn properties(&self) -> Option<Vec<Arc<str>>> {
+        let mut found = Vec::new();
+        self.gather(&mut found).then_some(found)
+    }
+
+    fn gather(&self, found: &mut Vec<Arc<str>>) -> bool {
+        match &self.kind {
+            ExprKind::Ident(name) => !matches!(&**name, "self" | "oldSelf"),
+            ExprKind::Select(select) => match &select.target.kind {
+                ExprKind::Ident(name) if matches!(&**name, "self" | "oldSelf") => {
+                    found.push(select.property.clone());
+                    found.push(select.field.clone());
+                    true
+                }
+                _ => select.target.gather(found),
+            },
+            ExprKind::Call(call) => call.target.iter().chain(&call.args).all(|part| part.gather(found)),
+            ExprKind::List(items) => items.iter().all(|(_, item)| item.gather(found)),
+            ExprKind::Map(entries) => {
+                entries.iter().all(|(_, key, value)| key.gather(found) && value.gather(found))
+            }
+            ExprKind::Macro(call) => {
+                let parts = [&call.target, &call.body];
+                parts.into_iter().chain(&call.filter).all(|part| part.gather(found))
+            }
+            _ => true,
+        }
+    }
+
     /// Whether the variable occurs free in the expression.
     pub fn uses(&self, name: &str) -> bool {
         match &self.kind {

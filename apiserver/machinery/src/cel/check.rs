@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
+use super::cost::{self, Types};
 use super::parse::{parse, unescape};
 use super::token::Problem;
 use super::types::{Bindings, Type, escape, overloads, simple};
@@ -16,6 +17,15 @@ pub struct Compiled {
     pub(super) message: Option<Expr>,
     pub(super) field_path: Option<String>,
     pub(super) uses_old_self: bool,
+    /// The properties of `self` and `oldSelf` that are read; `None`: one of them as a whole.
+    pub(super) reads: Option<Vec<Arc<str>>>,
+}
+
+impl Compiled {
+    /// Whether the rule reads this property, or the whole value.
+    pub(super) fn reads(&self, property: &str) -> bool {
+        self.reads.as_ref().is_none_or(|read| read.iter().any(|name| &**name == property))
+    }
 }
 
 /// What is wrong with a rule when its CustomResourceDefinition is written.
@@ -44,6 +54,7 @@ pub fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> {
     let expr = parsed(&rule.rule)?;
     Ok(Compiled {
         uses_old_self: expr.uses("oldSelf"),
+        reads: expr.properties(),
         expr,
         message: rule.message_expression.as_deref().and_then(|source| parsed(source).ok()),
         field_path: rule.field_path.as_deref().and_then(|path| field_path(schema, path)),
@@ -61,7 +72,7 @@ fn compile_patterns(expr: &mut Expr) {
             if matches!(&*call.function, "matches" | "find" | "findAll")
                 && let Some(ExprKind::Text(text)) = call.args.get(at).map(|arg| &arg.kind)
             {
-                call.pattern = formats::compile(text).ok();
+                call.pattern = formats::shared(text).ok();
             }
         }
         ExprKind::List(items) => items.iter_mut().for_each(|(_, item)| compile_patterns(item)),
@@ -141,13 +152,24 @@ fn display(source: &str, problems: &[Problem]) -> String {
     shown.join("\n")
 }
 
-/// Everything that is wrong with a rule on this schema node; `root` for rules on the whole object.
-pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> Vec<RuleProblem> {
+/// What a rule can cost at most, in cel-go's units: once, on one value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RuleCost {
+    /// `rule`
+    pub rule: u64,
+    /// `messageExpression`, when there is one.
+    pub message: Option<u64>,
+}
+
+/// Everything that is wrong with a rule on this schema node, and what it can cost; `root` for rules on the whole object.
+pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, RuleCost) {
     let mut problems = Vec::new();
+    let mut costs = RuleCost::default();
     let mut checker = Checker {
         own: Type::of(schema, root).unwrap_or(Type::Dyn),
         optional: rule.optional_old_self,
         problems: Vec::new(),
+        types: Types::new(),
     };
     match checker.run(&rule.rule) {
         Err(text) => problems.push(RuleProblem::Rule(format!("compilation failed: {text}"))),
@@ -155,6 +177,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> Vec<RuleProblem> {
             problems.push(RuleProblem::Rule("cel expression must evaluate to a bool".into()));
         }
         Ok((expr, _)) => {
+            costs.rule = cost::estimate(&expr, &checker.types, schema, root);
             if rule.optional_old_self && !expr.uses("oldSelf") {
                 problems.push(RuleProblem::OptionalOldSelf);
             }
@@ -171,13 +194,13 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> Vec<RuleProblem> {
                 let text = "messageExpression must evaluate to a string".to_owned();
                 problems.push(RuleProblem::MessageExpression(text));
             }
-            Ok(_) => {}
+            Ok((expr, _)) => costs.message = Some(cost::estimate(&expr, &checker.types, schema, root)),
         }
     }
     if rule.field_path.as_deref().is_some_and(|path| field_path(schema, path).is_none()) {
         problems.push(RuleProblem::FieldPath);
     }
-    problems
+    (problems, costs)
 }
 
 /// Whether the rule's source uses `oldSelf`; false when it does not parse.
@@ -189,15 +212,19 @@ struct Checker<'s> {
     own: Type<'s>,
     optional: bool,
     problems: Vec<Problem>,
+    /// What each node of the tree turned out to be.
+    types: Types<'s>,
 }
 
 /// Variables that macros bind, innermost last.
 type Locals<'s> = Vec<(Arc<str>, Type<'s>)>;
 
 impl<'s> Checker<'s> {
-    fn run(&mut self, source: &str) -> Result<(Expr, Type<'s>), String> {
-        let expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+    /// The tree, which is boxed so that its nodes keep their addresses, and its type.
+    fn run(&mut self, source: &str) -> Result<(Box<Expr>, Type<'s>), String> {
+        let expr = Box::new(parse(source).map_err(|problem| display(source, &[problem]))?);
         self.problems.clear();
+        self.types.clear();
         let found = self.check(&expr, &mut Vec::new());
         if self.problems.is_empty() { Ok((expr, found)) } else { Err(display(source, &self.problems)) }
     }
@@ -220,6 +247,12 @@ impl<'s> Checker<'s> {
     }
 
     fn check(&mut self, expr: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
+        let found = self.kind(expr, locals);
+        self.types.insert(cost::key(expr), found.clone());
+        found
+    }
+
+    fn kind(&mut self, expr: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match &expr.kind {
             ExprKind::Null => simple("null_type"),
             ExprKind::Bool(_) => simple("bool"),
@@ -354,7 +387,7 @@ impl<'s> Checker<'s> {
     fn literals(&mut self, name: &str, call: &Call) {
         let Some(Expr { at, kind: ExprKind::Text(text) }) = call.args.last() else { return };
         let good = match name {
-            "matches" => formats::compile(text).is_ok(),
+            "matches" => formats::shared(text).is_ok(),
             "duration" => super::time::parse_duration(text).is_some(),
             "timestamp" => super::time::parse_timestamp(text).is_some(),
             _ => true,

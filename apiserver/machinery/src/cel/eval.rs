@@ -1,15 +1,15 @@
 //! Evaluation. The errors have cel-go's wording, for the server shows them.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
+use super::cost::actual;
 use super::functions;
 use super::time;
 use super::value::{Failure, Outcome, Val};
-
-/// Steps (nodes visited) that one rule may take; a guard against rules that never end.
-const MAX_STEPS: u64 = 10_000_000;
+use crate::limits::MAX_CEL_CALL_COST;
 
 /// The variables in scope, innermost first.
 #[derive(Debug)]
@@ -37,25 +37,45 @@ impl<'s, 'a> Scope<'s, 'a> {
     }
 }
 
-/// Evaluates a rule.
+/// Evaluates a rule, and says what it cost in cel-go's units. What costs more than
+/// [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST) is stopped.
 ///
-/// # Errors
-/// What went wrong, in cel-go's words.
-pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
-    Run { steps: std::cell::Cell::new(0) }.eval(expr, scope)
+/// The outcome's error is what went wrong, in cel-go's words; [`CANCELLED`] when it was stopped.
+pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, u64) {
+    let run = Run { cost: Cell::new(0) };
+    let outcome = run.eval(expr, scope);
+    let stopped = run.cost.get() > MAX_CEL_CALL_COST;
+    (if stopped { Err(CANCELLED) } else { outcome }, run.cost.get())
 }
 
+/// The evaluation became too expensive.
+pub const CANCELLED: Failure = Cow::Borrowed("operation cancelled: actual cost limit exceeded");
+
 struct Run {
-    steps: std::cell::Cell<u64>,
+    cost: Cell<u64>,
 }
 
 pub(crate) const NO_OVERLOAD: Failure = Cow::Borrowed("no such overload");
 
 impl Run {
+    fn charge(&self, cost: u64) {
+        self.cost.set(self.cost.get().saturating_add(cost));
+    }
+
+    /// The value, at no cost: cel-go does not count the parts of what it looks up in one step.
+    fn free<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+        let before = self.cost.get();
+        let outcome = self.eval(expr, scope);
+        if self.cost.get() <= MAX_CEL_CALL_COST {
+            self.cost.set(before);
+        }
+        outcome
+    }
+
     fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
-        self.steps.set(self.steps.get() + 1);
-        if self.steps.get() > MAX_STEPS {
-            return Err("operation cancelled: actual cost limit exceeded".into());
+        // Once the limit is passed nothing succeeds any more, so that no side of a junction can decide.
+        if self.cost.get() > MAX_CEL_CALL_COST {
+            return Err(CANCELLED);
         }
         Ok(match &expr.kind {
             ExprKind::Null => Val::Null,
@@ -65,7 +85,10 @@ impl Run {
             ExprKind::Double(n) => Val::Double(*n),
             ExprKind::Text(text) => Val::text(&**text),
             ExprKind::Bytes(bytes) => Val::Bytes(Rc::from(&**bytes)),
-            ExprKind::Ident(name) => return ident(name, scope),
+            ExprKind::Ident(name) => {
+                self.charge(u64::from(scope.find(name).is_some()));
+                return ident(name, scope);
+            }
             ExprKind::Select(select) => return self.select(select, scope),
             ExprKind::Call(call) => return self.call(call, scope),
             ExprKind::List(items) => {
@@ -76,6 +99,7 @@ impl Run {
                         (_, value) => out.push(value),
                     }
                 }
+                self.charge(actual::made(expr));
                 Val::list(out)
             }
             ExprKind::Map(entries) => {
@@ -89,6 +113,7 @@ impl Run {
                         (_, value) => out.push((key, value)),
                     }
                 }
+                self.charge(actual::made(expr));
                 Val::Map(Rc::new(out))
             }
             ExprKind::Macro(call) => return self.expand(call, scope),
@@ -97,6 +122,7 @@ impl Run {
 
     fn select<'a>(&self, select: &Select, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         let target = self.eval(&select.target, scope)?;
+        self.charge(u64::from(!select.test));
         if let Val::Optional(inner) = &target {
             let found = inner.as_deref().and_then(|inner| field(inner, select));
             return Ok(match (select.test, found) {
@@ -147,14 +173,19 @@ impl Run {
                         _ => args.push(self.eval(target, scope)?),
                     }
                 }
-                for arg in &call.args {
-                    args.push(self.eval(arg, scope)?);
+                for (i, arg) in call.args.iter().enumerate() {
+                    let looked_up = i == 1 && matches!(name, "_[_]" | "_[?_]") && is_attribute(arg);
+                    args.push(if looked_up { self.free(arg, scope) } else { self.eval(arg, scope) }?);
                 }
                 let member = call.target.is_some() && namespaced.is_none();
-                if !member && let Some(result) = operator(name, &args) {
-                    return result;
+                let name = namespaced.as_deref().unwrap_or(name);
+                let result = (!member).then(|| operator(name, &args)).flatten();
+                let result =
+                    result.unwrap_or_else(|| functions::call(name, member, &args, call.pattern.as_deref()));
+                if !actual::is_folded(name, &call.args) {
+                    self.charge(actual::called(name, &args, result.as_ref().ok()));
                 }
-                functions::call(namespaced.as_deref().unwrap_or(name), member, &args, call.pattern.as_ref())
+                result
             }
         }
     }
@@ -186,6 +217,8 @@ impl Run {
         match call.kind {
             MacroKind::OptMap | MacroKind::OptFlatMap => {
                 let Val::Optional(inner) = target else { return Err(NO_OVERLOAD) };
+                // `hasValue()`, `value()` and `optional.of()` stand behind the macro.
+                self.charge(3);
                 let Some(inner) = inner else { return Ok(Val::Optional(None)) };
                 let inner = Scope::new(&call.first, (*inner).clone(), Some(scope));
                 let result = self.eval(&call.body, &inner)?;
@@ -205,6 +238,15 @@ impl Run {
                 }
                 None => &outer,
             };
+            // The condition of the loop, which reads the accumulator.
+            self.charge(match call.kind {
+                MacroKind::All => 2,
+                MacroKind::Exists => 3,
+                _ => 0,
+            });
+            if fold.decided {
+                break;
+            }
             if let Some(filter) = &call.filter {
                 match self.eval(filter, here)? {
                     Val::Bool(true) => {}
@@ -212,10 +254,16 @@ impl Run {
                     _ => return Err(NO_OVERLOAD),
                 }
             }
-            if fold.step(call.kind, first, self.eval(&call.body, here))? {
-                break;
+            let result = self.eval(&call.body, here);
+            let chosen = matches!(result, Ok(Val::Bool(true)));
+            fold.step(call.kind, first, result)?;
+            self.charge(step_cost(call.kind, chosen));
+            if self.cost.get() > MAX_CEL_CALL_COST {
+                return Err(CANCELLED);
             }
         }
+        // The result is the accumulator; of `exists_one` it is compared first.
+        self.charge(if call.kind == MacroKind::ExistsOne { 2 } else { 1 });
         fold.finish(call.kind)
     }
 
@@ -225,7 +273,9 @@ impl Run {
         for item in items {
             let inner = Scope::new(&call.first, item.clone(), Some(scope));
             keyed.push((self.eval(&call.body, &inner)?, item));
+            self.charge(step_cost(call.kind, true));
         }
+        self.charge(2);
         if keyed.windows(2).any(|pair| pair[0].0.order(&pair[1].0).is_none()) {
             return Err("list elements must have the same type".into());
         }
@@ -234,9 +284,32 @@ impl Run {
     }
 }
 
+/// Cost of taking one result into the accumulator: reading it, the call that adds, and the list or entry that is added.
+fn step_cost(kind: MacroKind, chosen: bool) -> u64 {
+    match (kind, chosen) {
+        (MacroKind::All | MacroKind::Exists, _) => 1,
+        (MacroKind::ExistsOne, chosen) => 2 * u64::from(chosen),
+        (MacroKind::Filter, chosen) => 13 * u64::from(chosen),
+        (MacroKind::TransformMap, _) => 3,
+        (MacroKind::TransformMapEntry, _) => 2,
+        _ => 12,
+    }
+}
+
+/// A variable, or a field of one: what cel-go looks up in one step.
+fn is_attribute(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident(_) => true,
+        ExprKind::Select(select) => !select.test && !select.optional && is_attribute(&select.target),
+        _ => false,
+    }
+}
+
 /// What a macro gathers while it ranges.
 #[derive(Default)]
 struct Fold<'a> {
+    /// The rest does not matter.
+    decided: bool,
     found: usize,
     failure: Option<Failure>,
     items: Vec<Val<'a>>,
@@ -244,12 +317,12 @@ struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// Takes one result; true when the rest does not matter.
-    fn step(&mut self, kind: MacroKind, first: Val<'a>, result: Outcome<'a>) -> Result<bool, Failure> {
+    /// Takes one result.
+    fn step(&mut self, kind: MacroKind, first: Val<'a>, result: Outcome<'a>) -> Result<(), Failure> {
         match (kind, result) {
             (MacroKind::All, Ok(Val::Bool(false))) | (MacroKind::Exists, Ok(Val::Bool(true))) => {
                 self.found += 1;
-                return Ok(true);
+                self.decided = true;
             }
             (MacroKind::All | MacroKind::Exists, Ok(Val::Bool(_))) => {}
             // An error counts only when no other item decides.
@@ -279,7 +352,7 @@ impl<'a> Fold<'a> {
             (_, Ok(value)) => self.items.push(value),
             (_, Err(failure)) => return Err(failure),
         }
-        Ok(false)
+        Ok(())
     }
 
     fn finish(self, kind: MacroKind) -> Outcome<'a> {

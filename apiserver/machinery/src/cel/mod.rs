@@ -7,6 +7,7 @@
 
 mod ast;
 pub mod check;
+pub mod cost;
 mod eval;
 mod functions;
 mod net;
@@ -21,4 +22,4 @@ pub mod url;
 mod value;
 
 pub use check::{Compiled, compile};
-pub use rules::{Programs, ratcheted, validate};
+pub use rules::{Known, Programs, evaluations, ratcheted, spent, validate};

@@ -1,6 +1,7 @@
 //! Rules on an object: which run, on what, and what is reported.
 
-use std::sync::OnceLock;
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -8,6 +9,7 @@ use super::check::{Compiled, compile};
 use super::eval::{self, Scope};
 use super::value::Val;
 use crate::field::{FieldError, FieldErrorKind};
+use crate::limits::MAX_CEL_OBJECT_COST;
 use crate::schema::{self, Kind, Rule, Schema, correlate_item};
 
 /// The compiled rules of one schema node, in the order of its rules; compiled when first used.
@@ -27,18 +29,43 @@ impl PartialEq for Programs {
     }
 }
 
+/// What is known of an update before its rules run, so that fewer of them must.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Nothing but `status` differs: rules that do not read it are not evaluated.
+    pub status_only: bool,
+    /// The object before the update satisfies every rule: rules whose values are as they were are not evaluated.
+    pub old_holds: bool,
+}
+
+thread_local! {
+    static EVALUATIONS: Cell<u64> = const { Cell::new(0) };
+    static SPENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What the rules that this thread has evaluated did cost, in cel-go's units.
+pub fn spent() -> u64 {
+    SPENT.get()
+}
+
+/// How many rules this thread has evaluated: for tests that show what is not.
+pub fn evaluations() -> u64 {
+    EVALUATIONS.get()
+}
+
 /// Evaluates the rules of the schema and everything below it; `old` is the object before an update.
 /// Rules over unchanged values are skipped, transition rules excepted: their failure is a warning at most
-/// ([`ratcheted`] finds those).
-pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut walk = Walk { found: Vec::new(), unchanged: false };
+/// ([`ratcheted`] finds those). All of them together may cost [`MAX_CEL_OBJECT_COST`].
+pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, known: Known) -> Vec<FieldError> {
+    let mut walk = Walk { found: Vec::new(), unchanged: false, known, budget: Some(MAX_CEL_OBJECT_COST) };
     walk.node(schema, new, old, &mut String::new());
     walk.found
 }
 
 /// Violations that an update did not cause, because the values are as they were: the server warns of them.
 pub fn ratcheted(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut walk = Walk { found: Vec::new(), unchanged: true };
+    let known = Known::default();
+    let mut walk = Walk { found: Vec::new(), unchanged: true, known, budget: Some(MAX_CEL_OBJECT_COST) };
     walk.node(schema, new, Some(old), &mut String::new());
     walk.found
 }
@@ -47,11 +74,14 @@ struct Walk {
     found: Vec<FieldError>,
     /// Whether the rules over unchanged values are wanted, or the others.
     unchanged: bool,
+    known: Known,
+    /// What further rules may cost; `None` once it was too much, and no further rule runs.
+    budget: Option<u64>,
 }
 
 impl Walk {
     fn node(&mut self, schema: &Schema, new: &Value, old: Option<&Value>, path: &mut String) {
-        if !schema.has_rules || new.is_null() {
+        if !schema.has_rules || new.is_null() || self.budget.is_none() {
             return;
         }
         if !schema.rules.is_empty() {
@@ -71,6 +101,9 @@ impl Walk {
             Value::Object(map) => {
                 for (name, property) in schema.properties.iter().filter(|(_, property)| property.has_rules) {
                     let Some(value) = map.get(name) else { continue };
+                    if length == 0 && self.known.status_only && name != "status" {
+                        continue;
+                    }
                     if length > 0 {
                         path.push('.');
                     }
@@ -106,68 +139,131 @@ impl Walk {
             if program.uses_old_self && old.is_none() && !rule.optional_old_self {
                 continue;
             }
+            if self.is_settled(program, new, old, path) {
+                continue;
+            }
             let ratchets = !program.uses_old_self
                 && *unchanged
                     .get_or_insert_with(|| old.is_some_and(|old| schema::unchanged(schema, old, new)));
             if ratchets == self.unchanged {
-                self.found.extend(run(schema, rule, program, new, old, path));
+                let found = self.run(schema, rule, program, &Subject { new, old, path });
+                self.found.extend(found);
+            }
+            if self.budget.is_none() {
+                return;
             }
         }
     }
-}
 
-fn run(
-    schema: &Schema,
-    rule: &Rule,
-    program: &Compiled,
-    new: &Value,
-    old: Option<&Value>,
-    path: &str,
-) -> Option<FieldError> {
-    let before = old.map(|old| Val::of(old, Some(schema)));
-    let old_self = match (rule.optional_old_self, before) {
-        (true, before) => Val::Optional(before.map(Into::into)),
-        (false, Some(before)) => before,
-        (false, None) => Val::Null,
-    };
-    let own = Val::of(new, Some(schema));
-    let outer = Scope::new("oldSelf", old_self, None);
-    let scope = Scope::new("self", own, Some(&outer));
-    let short = || rule.message.as_deref().unwrap_or(&rule.rule).trim();
-    match eval::evaluate(&program.expr, &scope) {
-        Ok(Val::Bool(true)) => None,
-        Ok(_) => {
-            let message = program.message.as_ref().and_then(|expr| message(expr, &scope));
-            let detail = message.unwrap_or_else(|| match &rule.message {
-                Some(message) => message.trim().to_owned(),
-                None => format!("failed rule: {}", rule.rule.trim()),
-            });
-            Some(violation(schema, rule, program, new, path, detail))
+    /// Whether the rule's verdict is known, because nothing that it reads differs.
+    fn is_settled(&self, program: &Compiled, new: &Value, old: Option<&Value>, path: &str) -> bool {
+        if path.is_empty() && self.known.status_only && !program.reads("status") {
+            return true;
         }
-        Err(failure) if failure.starts_with("no such overload") => {
-            let detail = format!(
+        let (Some(old), Some(read)) = (old, &program.reads) else { return false };
+        let same = |name: &Arc<str>| old.get(&**name) == new.get(&**name);
+        self.known.old_holds && !program.uses_old_self && read.iter().all(same)
+    }
+
+    fn run(
+        &mut self,
+        schema: &Schema,
+        rule: &Rule,
+        program: &Compiled,
+        subject: &Subject<'_>,
+    ) -> Option<FieldError> {
+        let Subject { new, old, path } = *subject;
+        let before = old.map(|old| Val::of(old, Some(schema)));
+        let old_self = match (rule.optional_old_self, before) {
+            (true, before) => Val::Optional(before.map(Into::into)),
+            (false, Some(before)) => before,
+            (false, None) => Val::Null,
+        };
+        let outer = Scope::new("oldSelf", old_self, None);
+        let scope = Scope::new("self", Val::of(new, Some(schema)), Some(&outer));
+        EVALUATIONS.set(EVALUATIONS.get() + 1);
+        let (outcome, cost) = eval::evaluate(&program.expr, &scope);
+        let short = rule.message.as_deref().unwrap_or(&rule.rule).trim();
+        if !self.pay(cost) {
+            return Some(invalid_type(schema, path, OUT_OF_BUDGET.to_owned()));
+        }
+        let failure = match outcome {
+            Ok(Val::Bool(true)) => return None,
+            Ok(_) => {
+                return Some(match self.message(program, &scope) {
+                    Ok(message) => {
+                        let detail = message.unwrap_or_else(|| match &rule.message {
+                            Some(message) => message.trim().to_owned(),
+                            None => format!("failed rule: {}", rule.rule.trim()),
+                        });
+                        violation(schema, rule, program, new, path, detail)
+                    }
+                    Err(why) => invalid_type(schema, path, why),
+                });
+            }
+            Err(failure) => failure,
+        };
+        let detail = if failure == eval::CANCELLED {
+            self.budget = None;
+            format!(
+                "'{failure}': no further validation rules will be run due to call cost exceeds limit for rule: \
+                 {short}"
+            )
+        } else if failure.starts_with("no such overload") {
+            format!(
                 "'{failure}': call arguments did not match a supported operator, function or macro signature \
-                 for rule: {}",
-                short()
-            );
-            Some(invalid_type(schema, path, detail))
+                 for rule: {short}"
+            )
+        } else {
+            format!("{failure} evaluating rule: {short}")
+        };
+        Some(invalid_type(schema, path, detail))
+    }
+
+    /// Takes `cost` from the budget; false when there is not enough, and no further rule runs.
+    fn pay(&mut self, cost: u64) -> bool {
+        SPENT.set(SPENT.get().saturating_add(cost));
+        self.budget = self.budget.and_then(|budget| budget.checked_sub(cost));
+        self.budget.is_some()
+    }
+
+    /// The message that the rule's `messageExpression` makes; none when it fails or makes no proper one.
+    ///
+    /// # Errors
+    /// It was too expensive.
+    fn message(&mut self, program: &Compiled, scope: &Scope<'_, '_>) -> Result<Option<String>, String> {
+        let Some(expr) = &program.message else { return Ok(None) };
+        let (outcome, cost) = eval::evaluate(expr, scope);
+        if !self.pay(cost) {
+            return Err(OUT_OF_BUDGET.to_owned());
         }
-        Err(failure) => Some(invalid_type(schema, path, format!("{failure} evaluating rule: {}", short()))),
+        match outcome {
+            Ok(Val::Text(text)) => {
+                let text = text.trim().to_owned();
+                Ok((!text.is_empty() && !text.contains('\n') && text.len() <= MAX_MESSAGE).then_some(text))
+            }
+            Err(failure) if failure == eval::CANCELLED => {
+                self.budget = None;
+                Err("no further validation rules will be run due to call cost exceeds limit for messageExpression"
+                    .to_owned())
+            }
+            _ => Ok(None),
+        }
     }
 }
+
+/// One value that a rule is about.
+struct Subject<'v> {
+    new: &'v Value,
+    old: Option<&'v Value>,
+    path: &'v str,
+}
+
+const OUT_OF_BUDGET: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
 
 /// Longest message that an expression may make, in bytes.
 const MAX_MESSAGE: usize = 5 * 1024;
-
-fn message(expr: &super::ast::Expr, scope: &Scope<'_, '_>) -> Option<String> {
-    match eval::evaluate(expr, scope) {
-        Ok(Val::Text(text)) => {
-            let text = text.trim().to_owned();
-            (!text.is_empty() && !text.contains('\n') && text.len() <= MAX_MESSAGE).then_some(text)
-        }
-        _ => None,
-    }
-}
 
 fn violation(
     schema: &Schema,

@@ -102,6 +102,22 @@ impl<'s> Type<'s> {
         }
     }
 
+    /// Whether values have one size only.
+    pub fn is_scalar(&self) -> bool {
+        const SCALARS: [&str; 6] =
+            ["bool", "int", "uint", "double", "google.protobuf.Duration", "google.protobuf.Timestamp"];
+        match self {
+            Type::Simple(name) => SCALARS.contains(name),
+            Type::Optional(inner) => inner.is_scalar(),
+            _ => false,
+        }
+    }
+
+    /// Whether values are strings or bytes.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Type::Simple("string" | "bytes"))
+    }
+
     fn is_nullable(&self) -> bool {
         match self {
             Type::Object(..) | Type::Metadata | Type::Optional(_) => true,

@@ -289,7 +289,7 @@ fn formatted<'a>(text: &'a str, schema: Option<&Schema>) -> Val<'a> {
 /// The schema of a key's value.
 pub fn child<'a>(schema: Option<&'a Schema>, key: &str) -> Option<&'a Schema> {
     let schema = schema?;
-    schema.properties.get(key).or(schema.additional_properties.as_deref())
+    schema.child(key)
 }
 
 fn number_order(a: &Val<'_>, b: &Val<'_>) -> Option<Ordering> {

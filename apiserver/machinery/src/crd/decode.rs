@@ -1,6 +1,9 @@
 //! The fields of a CustomResourceDefinition and their types, as Go's decoder sees them: wrong types are an
 //! error, unknown fields go.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 /// Checks the types below `spec` and `status`, removes unknown fields, and gives the rest the shape that
@@ -72,12 +75,37 @@ const STRUCTS: [(&str, &str); 19] = [
     ),
 ];
 
-fn fields(go_struct: &str) -> Option<&'static str> {
-    STRUCTS.iter().find(|(name, _)| *name == go_struct).map(|(_, fields)| *fields)
+/// How Go writes a field that says nothing.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    OmitEmpty,
+    Pointer,
+    Always,
+}
+
+/// The fields of a Go struct: name to type and mark.
+type Fields = BTreeMap<&'static str, (&'static str, Mark)>;
+
+/// [`STRUCTS`], read once: every node of every schema is looked up here.
+static FIELDS: LazyLock<BTreeMap<&'static str, Fields>> = LazyLock::new(|| {
+    let field = |field: &'static str| {
+        let (name, marked) = field.rsplit_once(':')?;
+        let mark = match marked.as_bytes().last() {
+            Some(b'*') => Mark::Pointer,
+            Some(b'!') => Mark::Always,
+            _ => Mark::OmitEmpty,
+        };
+        Some((name, (marked.trim_end_matches(['*', '!']), mark)))
+    };
+    STRUCTS.iter().map(|(name, fields)| (*name, fields.split(' ').filter_map(field).collect())).collect()
+});
+
+fn fields(go_struct: &str) -> Option<&'static Fields> {
+    FIELDS.get(go_struct)
 }
 
 fn is_struct(go_type: &str) -> bool {
-    fields(go_type).is_some()
+    FIELDS.contains_key(go_type)
 }
 
 /// `path` is where the value stands (`spec.versions[0].name`), `names` what Go says (`spec.versions.name`).
@@ -89,25 +117,21 @@ fn walk(
     unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     let (Some(fields), Some(map)) = (fields(go_struct), value.as_object_mut()) else { return Ok(()) };
-    let known = |key: &str| {
-        fields.split_whitespace().find_map(|field| {
-            let (name, go_type) = field.rsplit_once(':')?;
-            (name == key).then_some(go_type)
-        })
-    };
     let mut gone = Vec::new();
     for (key, value) in map.iter_mut() {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        let Some(marked) = known(key) else {
+        let Some((go_type, mark)) = fields.get(key.as_str()).copied() else {
             gone.push(key.clone());
             unknown.push(path);
             continue;
         };
-        let go_type = marked.trim_end_matches(['*', '!']);
         let names = if names.is_empty() { key.clone() } else { format!("{names}.{key}") };
         field(value, go_struct, go_type, &path, &names, unknown)?;
-        let omitted =
-            if marked.ends_with('*') { value.is_null() } else { !marked.ends_with('!') && is_empty(value) };
+        let omitted = match mark {
+            Mark::Pointer => value.is_null(),
+            Mark::Always => false,
+            Mark::OmitEmpty => is_empty(value),
+        };
         if omitted && key != "metadata" {
             gone.push(key.clone());
         }
@@ -115,10 +139,8 @@ fn walk(
     for key in gone {
         map.remove(&key);
     }
-    for (name, go_type) in
-        fields.split_whitespace().filter_map(|field| field.strip_suffix('!')?.rsplit_once(':'))
-    {
-        let value = map.entry(name).or_insert(Value::Null);
+    for (name, (go_type, _)) in fields.iter().filter(|(_, (_, mark))| *mark == Mark::Always) {
+        let value = map.entry(*name).or_insert(Value::Null);
         if value.is_null() {
             *value = zero(go_type);
             walk(value, go_type, path, names, unknown)?;

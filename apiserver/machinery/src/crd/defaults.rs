@@ -32,7 +32,7 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
     if root || schema.embedded_resource {
         let mut holder = Schema::default();
         let embedded = Schema { embedded_resource: true, has_embedded: true, ..schema.clone() };
-        holder.properties.insert("default".into(), embedded);
+        holder.properties.insert("default".into(), Box::new(embedded));
         let object = serde_json::json!({"default": written});
         let prefix = path.strip_suffix("default").unwrap_or_default();
         errors.extend(
@@ -50,10 +50,14 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
     default(schema, &mut filled);
     let found = validate_part(schema, path, &filled);
     if found.is_empty() && !root {
-        errors.extend(crate::cel::validate(schema, &filled, None).into_iter().map(|error| {
-            let dot = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
-            FieldError { field: format!("{path}{dot}{}", error.field), ..error }
-        }));
+        errors.extend(
+            crate::cel::validate(schema, &filled, None, crate::cel::Known::default()).into_iter().map(
+                |error| {
+                    let dot = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
+                    FieldError { field: format!("{path}{dot}{}", error.field), ..error }
+                },
+            ),
+        );
     }
     errors.extend(found);
 }
@@ -61,7 +65,7 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
 /// Prunes and says whether nothing had to go. Only resources keep the fields that every object has.
 fn prune_value(schema: &Schema, value: &mut serde_json::Value) -> bool {
     let mut holder = Schema::default();
-    holder.properties.insert("value".into(), schema.clone());
+    holder.properties.insert("value".into(), Box::new(schema.clone()));
     let mut object = serde_json::json!({"value": value});
     let clean = prune(&holder, &mut object).is_empty();
     *value = object["value"].take();

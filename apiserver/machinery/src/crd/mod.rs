@@ -2,6 +2,7 @@
 //! does them. Everything works on the object as JSON in version v1.
 
 mod conditions;
+mod conversion;
 mod decode;
 mod defaults;
 mod keywords;
@@ -15,7 +16,7 @@ pub use conditions::{
     remove_condition, set_condition,
 };
 pub use decode::decode;
-pub use spec::{validate, validate_update};
+pub use spec::{validate, validate_status_update, validate_update};
 
 use serde_json::Value;
 
@@ -45,12 +46,17 @@ pub fn default(object: &mut Value) {
     }
 }
 
+/// As [`Value::pointer`] for names without escapes, without an allocation a name.
+fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    pointer.split('/').skip(1).try_fold(value, |value, name| value.get(name))
+}
+
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    at(value, pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn invalid(field: impl Into<String>, value: &Value, detail: impl Into<String>) -> FieldError {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    defaults, forbidden, invalid, keywords, list, names, required, rules, structural, text, unsupported,
+    conversion, defaults, invalid, keywords, list, names, required, rules, structural, text, unsupported,
 };
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::Schema;
@@ -23,7 +23,7 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
         errors.push(invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
     }
     errors.extend(names::group(text(object, "/spec/group")));
-    errors.extend(spec(object));
+    errors.extend(spec(object, None));
     errors.extend(names::validate(
         object.pointer("/status/acceptedNames").unwrap_or(&Value::Null),
         "status.acceptedNames",
@@ -53,11 +53,19 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         immutable("/spec/scope", "spec.scope");
         immutable("/spec/names/kind", "spec.names.kind");
     }
-    errors.extend(spec(new));
+    errors.extend(spec(new, Some(old)));
     errors.extend(stored_versions(new));
     if names::approval(old).is_empty() {
         errors.extend(names::approval(new));
     }
+    errors
+}
+
+/// Validates an update of the status alone, which leaves the spec as it is.
+pub fn validate_status_update(new: &Value) -> Vec<FieldError> {
+    let mut errors =
+        names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames");
+    errors.extend(stored_versions(new));
     errors
 }
 
@@ -68,7 +76,7 @@ fn hoisted<'a>(versions: &'a [Value], key: &str) -> Option<&'a Value> {
     rest.iter().all(|version| version.get(key) == value).then_some(value).flatten()
 }
 
-fn spec(object: &Value) -> Vec<FieldError> {
+fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let versions = list(spec, "/versions");
     let mut errors = Vec::new();
@@ -101,8 +109,8 @@ fn spec(object: &Value) -> Vec<FieldError> {
     let names = spec.get("names").unwrap_or(&Value::Null);
     errors.extend(names::missing(names, "spec.names"));
     errors.extend(names::validate(names, "spec.names"));
-    errors.extend(parts(versions));
-    errors.extend(conversion(spec.get("conversion").unwrap_or(&Value::Null)));
+    errors.extend(parts(versions, old.map_or(&[], |old| list(old, "/spec/versions"))));
+    errors.extend(conversion::validate(spec.get("conversion").unwrap_or(&Value::Null)));
     errors
 }
 
@@ -153,17 +161,25 @@ fn internal_version(version: &Value) -> Value {
 }
 
 /// Schemas, subresources, columns and selectable fields: at the top level where all versions agree.
-fn parts(versions: &[Value]) -> Vec<FieldError> {
+fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    let unchanged = |version: &Value| {
+        let before = old.iter().find(|before| before.get("name") == version.get("name"));
+        before.is_some_and(|before| before.get("schema") == version.get("schema"))
+    };
     let any_status =
         versions.iter().any(|version| version.pointer("/subresources/status").is_some_and(Value::is_object));
     match hoisted(versions, "schema") {
-        Some(schema) => errors.extend(schema_of(schema, "spec.validation", any_status)),
+        Some(schema) => {
+            let unchanged = versions.iter().all(unchanged);
+            errors.extend(schema_of(schema, "spec.validation", any_status, unchanged));
+        }
         None => {
             for (i, version) in versions.iter().enumerate() {
                 let status = version.pointer("/subresources/status").is_some_and(Value::is_object);
                 let Some(schema) = version.get("schema") else { continue };
-                errors.extend(schema_of(schema, &format!("spec.versions[{i}].schema"), status));
+                let path = format!("spec.versions[{i}].schema");
+                errors.extend(schema_of(schema, &path, status, unchanged(version)));
             }
         }
     }
@@ -186,7 +202,8 @@ fn parts(versions: &[Value]) -> Vec<FieldError> {
     errors
 }
 
-fn schema_of(schema: &Value, path: &str, status: bool) -> Vec<FieldError> {
+/// `unchanged`: the schema is the one that is stored.
+fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<FieldError> {
     let Some(source) = schema.get("openAPIV3Schema").filter(|source| !source.is_null()) else {
         return Vec::new();
     };
@@ -196,7 +213,7 @@ fn schema_of(schema: &Value, path: &str, status: bool) -> Vec<FieldError> {
     match Schema::parse(source) {
         Ok(parsed) => {
             if simple {
-                errors.extend(rules::validate(&parsed, source, &path));
+                errors.extend(rules::validate(&parsed, source, &path, unchanged));
             }
             if !keywords::is_convertible(source) {
                 return errors;
@@ -330,70 +347,6 @@ fn selectable(json_path: &str, schema: &Value) -> Result<(), String> {
     }
 }
 
-fn conversion(conversion: &Value) -> Vec<FieldError> {
-    let path = "spec.conversion";
-    let mut errors = Vec::new();
-    if conversion.is_null() {
-        return errors;
-    }
-    let strategy = text(conversion, "/strategy");
-    match strategy {
-        "" => errors.push(required(format!("{path}.strategy"), "")),
-        "None" | "Webhook" => {}
-        other => errors.push(unsupported(format!("{path}.strategy"), &other.into(), &["None", "Webhook"])),
-    }
-    let client = conversion.pointer("/webhook/clientConfig").filter(|client| client.is_object());
-    let versions = list(conversion, "/webhook/conversionReviewVersions");
-    let client_path = format!("{path}.webhookClientConfig");
-    let versions_path = format!("{path}.conversionReviewVersions");
-    if strategy != "Webhook" {
-        let words = "should not be set when strategy is not set to Webhook";
-        if client.is_some() {
-            errors.push(forbidden(client_path, words));
-        }
-        if !versions.is_empty() {
-            errors.push(forbidden(versions_path, words));
-        }
-        return errors;
-    }
-    match client {
-        None => errors.push(required(client_path, "required when strategy is set to Webhook")),
-        Some(client) => errors.extend(client_config(client, &client_path)),
-    }
-    if versions.is_empty() {
-        errors.push(required(versions_path, ""));
-    } else if !versions.iter().any(|version| matches!(version.as_str(), Some("v1" | "v1beta1"))) {
-        let shown = Value::Array(versions.to_vec());
-        errors.push(invalid(versions_path, &shown, "must include at least one of v1, v1beta1"));
-    }
-    errors
-}
-
-fn client_config(client: &Value, path: &str) -> Vec<FieldError> {
-    let url = client.get("url").and_then(Value::as_str);
-    let service = client.get("service").filter(|service| service.is_object());
-    match (url, service) {
-        (Some(url), None) => webhook_url(url, &format!("{path}.url")),
-        (None, Some(service)) => ["name", "namespace"]
-            .into_iter()
-            .filter(|key| text(service, &format!("/{key}")).is_empty())
-            .map(|key| required(format!("{path}.service.{key}"), format!("service {key} is required")))
-            .collect(),
-        _ => vec![required(path, "exactly one of url or service is required")],
-    }
-}
-
-fn webhook_url(text: &str, path: &str) -> Vec<FieldError> {
-    let form = "; desired format: https://host[/path]";
-    let refuse = |value: &str, why: &str| vec![invalid(path, &value.into(), format!("{why}{form}"))];
-    match crate::cel::url::parse_request_uri(text) {
-        Err(why) => vec![required(path, format!("url must be a valid URL: parse \"{text}\": {why}{form}"))],
-        Ok(url) if url.scheme != "https" => refuse(&url.scheme, "'https' is the only allowed URL scheme"),
-        Ok(url) if url.host.is_empty() => refuse(&url.host, "host must be specified"),
-        Ok(_) => Vec::new(),
-    }
-}
-
 fn stored_versions(object: &Value) -> Vec<FieldError> {
     let field = "status.storedVersions";
     let stored = object.pointer("/status/storedVersions").unwrap_or(&Value::Null);
@@ -411,7 +364,12 @@ fn stored_versions(object: &Value) -> Vec<FieldError> {
     }
     for (i, name) in list(object, "/status/storedVersions").iter().enumerate() {
         if !versions.iter().any(|version| version.get("name") == Some(name)) {
-            errors.push(invalid(format!("{field}[{i}]"), name, "must appear in spec.versions"));
+            let shown = name.as_str().unwrap_or_default();
+            let detail = format!(
+                "missing from spec.versions; {shown} was previously a storage version, and must remain in spec.versions until a \
+                 storage migration ensures no data remains persisted in {shown} and removes {shown} from status.storedVersions"
+            );
+            errors.push(invalid(format!("{field}[{i}]"), name, detail));
         }
     }
     errors

@@ -43,13 +43,13 @@ fn invariants(source: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
     let skip =
         IntOrString { any_of: int_or_string && is_pattern(list(source, "/anyOf")), all_of: int_or_string };
     junctors(source, skip, path, errors);
-    let type_path = format!("{path}.type");
+    let type_path = || format!("{path}.type");
     if embedded && kind != "object" {
         let detail = "must be object if x-kubernetes-embedded-resource is true";
         errors.push(if kind.is_empty() {
-            required(type_path.clone(), detail)
+            required(type_path(), detail)
         } else {
-            invalid(type_path.clone(), &kind.into(), detail)
+            invalid(type_path(), &kind.into(), detail)
         });
     } else if kind.is_empty() && !int_or_string && !preserve {
         let detail = match level {
@@ -57,14 +57,14 @@ fn invariants(source: &Value, level: Level, path: &str, errors: &mut Vec<FieldEr
             Level::Item => "must not be empty for specified array items",
             Level::Field => "must not be empty for specified object fields",
         };
-        errors.push(required(type_path.clone(), detail));
+        errors.push(required(type_path(), detail));
     }
     if embedded && source.get("additionalProperties").is_some_and(|value| !value.is_null()) {
         let detail = "must not be used if x-kubernetes-embedded-resource is set";
         errors.push(forbidden(format!("{path}.additionalProperties"), detail));
     }
     if level == Level::Root && !kind.is_empty() && kind != "object" {
-        errors.push(invalid(type_path, &kind.into(), "must be object at the root"));
+        errors.push(invalid(type_path(), &kind.into(), "must be object at the root"));
     }
     meta_fields(source, level, embedded, path, errors);
     let empty = source.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
@@ -161,13 +161,12 @@ fn junctors(source: &Value, skip: IntOrString, path: &str, errors: &mut Vec<Fiel
         if keyword == "anyOf" && skip.any_of {
             continue;
         }
+        let Some(below) = source.get(keyword) else { continue };
         if !many {
-            if let Some(child) = source.get(keyword) {
-                nested(child, NOWHERE, &format!("{path}.{keyword}"), errors);
-            }
+            nested(below, NOWHERE, &format!("{path}.{keyword}"), errors);
             continue;
         }
-        for (i, child) in list(source, &format!("/{keyword}")).iter().enumerate() {
+        for (i, child) in below.as_array().into_iter().flatten().enumerate() {
             let first = keyword == "allOf" && i == 0 && skip.all_of && is_pattern(list(child, "/anyOf"));
             let skip = IntOrString { any_of: first, all_of: false };
             nested(child, skip, &format!("{path}.{keyword}[{i}]"), errors);

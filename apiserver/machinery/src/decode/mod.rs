@@ -2,6 +2,7 @@
 
 mod json;
 mod yaml;
+mod yaml_words;
 
 use serde_json::Value;
 
@@ -40,6 +41,14 @@ impl Decoded {
             }
         }
     }
+}
+
+/// Reads JSON that this server wrote itself. `serde_json` alone stops at 128 levels, which is less than
+/// [`MAX_DEPTH`](crate::limits::MAX_DEPTH) lets in.
+pub fn own(text: &[u8]) -> Option<Value> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    deserializer.disable_recursion_limit();
+    serde::Deserialize::deserialize(&mut deserializer).ok()
 }
 
 /// Writes an integral float as an integer, as it comes back from any Go program: `1.0` is `1`.

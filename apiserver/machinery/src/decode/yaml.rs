@@ -62,7 +62,8 @@ fn decode(document: &str, first_line: usize) -> Result<Decoded, String> {
     };
     let mut value = read(DuplicateKeyPolicy::LastWins).map_err(|error| {
         let message = error.without_snippet().to_string();
-        format!("yaml: line {}: {}", line_of(&error).1, message.lines().next().unwrap_or_default())
+        let message = message.lines().next().unwrap_or_default();
+        super::yaml_words::syntax_error(message, document, line_of(&error).1, first_line)
     })?;
     normalise(&mut value);
     let problems = match read(DuplicateKeyPolicy::Error) {

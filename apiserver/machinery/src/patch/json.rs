@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::MAX_JSON_PATCH_OPERATIONS;
+use crate::limits::{MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS};
 use crate::status::Status;
 
-/// Applies `operations` in order. Errors: 413 for too many, 422 for one that does not fit.
+/// Applies `operations` in order. Errors: 413 for too many, for copies that are too large or an object that becomes too deep, 422
+/// for one that does not fit.
 pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
     if operations.len() > MAX_JSON_PATCH_OPERATIONS {
         return Err(Status::too_large(format!(
@@ -14,11 +15,49 @@ pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
             operations.len()
         )));
     }
+    let mut copied = 0;
     for operation in operations {
+        check_growth(&object, operation, &mut copied)?;
         // kube-apiserver does not tell which operation failed, nor why.
         apply_one(&mut object, operation).ok_or_else(Status::patch_does_not_fit)?;
     }
     Ok(object)
+}
+
+/// Few operations can make an object very large, or very deep: every copy can double it.
+fn check_growth(object: &Value, operation: &Value, copied: &mut usize) -> Result<(), Status> {
+    let pointer = |key: &str| operation.get(key).and_then(Value::as_str).and_then(Pointer::parse);
+    let op = operation.get("op").and_then(Value::as_str).unwrap_or_default();
+    let value = match op {
+        "add" | "replace" => operation.get("value"),
+        "copy" | "move" => pointer("from").and_then(|from| get(object, &from)),
+        _ => None,
+    };
+    let (Some(path), Some(value)) = (pointer("path"), value) else { return Ok(()) };
+    if path.0.len() + depth(value) > MAX_DEPTH {
+        return Err(Status::too_large(format!(
+            "Request entity too large: the patched object is nested deeper than {MAX_DEPTH} levels"
+        )));
+    }
+    if op == "copy" {
+        *copied += value.to_string().len();
+        if *copied > MAX_JSON_PATCH_COPIES {
+            return Err(Status::too_large(format!(
+                "Request entity too large: Unable to complete the copy, the accumulated size increase of copy is {copied}, \
+                 exceeding the limit {MAX_JSON_PATCH_COPIES}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Levels of objects and lists.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 fn apply_one(object: &mut Value, operation: &Value) -> Option<()> {

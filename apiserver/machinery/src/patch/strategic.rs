@@ -33,7 +33,7 @@ fn field<'a>(schema: Option<&'a Schema>, name: &str, root: bool) -> Option<&'a S
         return Some(&OBJECT_META);
     }
     let schema = schema?;
-    schema.properties.get(name).or(schema.additional_properties.as_deref())
+    schema.child(name)
 }
 
 /// The strategy of a field beside `retainKeys`.

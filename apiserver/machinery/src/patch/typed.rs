@@ -16,11 +16,7 @@ pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
     match (schema.kind, value) {
         (Some(Kind::Object), Value::Object(fields)) => {
             for (name, field) in fields {
-                let below = if root && name == "metadata" {
-                    Some(&*OBJECT_META)
-                } else {
-                    schema.properties.get(name).or(schema.additional_properties.as_deref())
-                };
+                let below = if root && name == "metadata" { Some(&*OBJECT_META) } else { schema.child(name) };
                 if let Some(below) = below {
                     check(field, below, false)?;
                 }

@@ -75,7 +75,7 @@ pub fn find(api_version: &str, kind: &str) -> Option<&'static Message> {
         ("coordination.k8s.io", "Lease") => &LEASE,
         ("authentication.k8s.io", "TokenRequest") => &TOKEN_REQUEST,
         ("authentication.k8s.io", "TokenReview") => &TOKEN_REVIEW,
-        ("authentication.k8s.io", "SelfSubjectReview") => &ONLY_META,
+        ("authentication.k8s.io", "SelfSubjectReview") => &SELF_REVIEW,
         (
             "authorization.k8s.io",
             "SelfSubjectAccessReview" | "SubjectAccessReview" | "LocalSubjectAccessReview",
@@ -85,6 +85,11 @@ pub fn find(api_version: &str, kind: &str) -> Option<&'static Message> {
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => &BINDING,
         ("autoscaling", "Scale") => &SCALE,
         ("policy", "Eviction") => &EVICTION,
+        ("meta.k8s.io", "PartialObjectMetadata") => &ONLY_META,
+        ("", "APIVersions") => &API_VERSIONS,
+        ("", "APIGroup") => &API_GROUP,
+        ("", "APIGroupList") => &API_GROUP_LIST,
+        ("", "APIResourceList") => &API_RESOURCE_LIST,
         _ => return None,
     })
 }
@@ -283,6 +288,76 @@ static LEASE_SPEC: Message = Message(&[
 static TOKEN_REQUEST: Message = Message(&[
     field(1, "metadata", Type::Message(&OBJECT_META), Kind::Plain),
     field(2, "spec", Type::Message(&TOKEN_REQUEST_SPEC), Kind::Plain),
+    field(3, "status", Type::Message(&TOKEN_REQUEST_STATUS), Kind::Plain),
+]);
+
+static TOKEN_REQUEST_STATUS: Message = Message(&[
+    field(1, "token", Type::Text, Kind::Plain),
+    field(2, "expirationTimestamp", Type::Time, Kind::Plain),
+]);
+
+static SELF_REVIEW: Message = Message(&[
+    field(1, "metadata", Type::Message(&OBJECT_META), Kind::Plain),
+    field(2, "status", Type::Message(&SELF_REVIEW_STATUS), Kind::Plain),
+]);
+
+static SELF_REVIEW_STATUS: Message = Message(&[field(1, "userInfo", Type::Message(&USER_INFO), Kind::Plain)]);
+
+static USER_INFO: Message = Message(&[
+    field(1, "username", Type::Text, Kind::Plain),
+    field(2, "uid", Type::Text, Kind::Plain),
+    field(3, "groups", Type::Text, Kind::List),
+    field(4, "extra", Type::Texts, Kind::Map),
+]);
+
+/// `metav1.ListMeta`
+pub static LIST_META: Message = Message(&[
+    field(1, "selfLink", Type::Text, Kind::Plain),
+    field(2, "resourceVersion", Type::Text, Kind::Plain),
+    field(3, "continue", Type::Text, Kind::Plain),
+    field(4, "remainingItemCount", Type::Integer, Kind::Optional),
+]);
+
+static API_VERSIONS: Message = Message(&[
+    field(1, "versions", Type::Text, Kind::List),
+    field(2, "serverAddressByClientCIDRs", Type::Message(&SERVER_ADDRESS), Kind::List),
+]);
+
+static SERVER_ADDRESS: Message = Message(&[
+    field(1, "clientCIDR", Type::Text, Kind::Plain),
+    field(2, "serverAddress", Type::Text, Kind::Plain),
+]);
+
+static API_GROUP_LIST: Message = Message(&[field(1, "groups", Type::Message(&API_GROUP), Kind::List)]);
+
+static API_GROUP: Message = Message(&[
+    field(1, "name", Type::Text, Kind::Plain),
+    field(2, "versions", Type::Message(&GROUP_VERSION), Kind::List),
+    field(3, "preferredVersion", Type::Message(&GROUP_VERSION), Kind::Plain),
+    field(4, "serverAddressByClientCIDRs", Type::Message(&SERVER_ADDRESS), Kind::List),
+]);
+
+static GROUP_VERSION: Message = Message(&[
+    field(1, "groupVersion", Type::Text, Kind::Plain),
+    field(2, "version", Type::Text, Kind::Plain),
+]);
+
+static API_RESOURCE_LIST: Message = Message(&[
+    field(1, "groupVersion", Type::Text, Kind::Plain),
+    field(2, "resources", Type::Message(&API_RESOURCE), Kind::List),
+]);
+
+static API_RESOURCE: Message = Message(&[
+    field(1, "name", Type::Text, Kind::Plain),
+    field(2, "namespaced", Type::Boolean, Kind::Plain),
+    field(3, "kind", Type::Text, Kind::Plain),
+    field(4, "verbs", Type::Texts, Kind::Optional),
+    field(5, "shortNames", Type::Text, Kind::List),
+    field(6, "singularName", Type::Text, Kind::Plain),
+    field(7, "categories", Type::Text, Kind::List),
+    field(8, "group", Type::Text, Kind::Plain),
+    field(9, "version", Type::Text, Kind::Plain),
+    field(10, "storageVersionHash", Type::Text, Kind::Plain),
 ]);
 
 static TOKEN_REQUEST_SPEC: Message = Message(&[
@@ -301,6 +376,14 @@ static BOUND_REFERENCE: Message = Message(&[
 static TOKEN_REVIEW: Message = Message(&[
     field(1, "metadata", Type::Message(&OBJECT_META), Kind::Plain),
     field(2, "spec", Type::Message(&TOKEN_REVIEW_SPEC), Kind::Plain),
+    field(3, "status", Type::Message(&TOKEN_REVIEW_STATUS), Kind::Plain),
+]);
+
+static TOKEN_REVIEW_STATUS: Message = Message(&[
+    field(1, "authenticated", Type::Boolean, Kind::Plain),
+    field(2, "user", Type::Message(&USER_INFO), Kind::Plain),
+    field(3, "error", Type::Text, Kind::Plain),
+    field(4, "audiences", Type::Text, Kind::List),
 ]);
 
 static TOKEN_REVIEW_SPEC: Message =
@@ -311,6 +394,14 @@ static ONLY_META: Message = Message(&[field(1, "metadata", Type::Message(&OBJECT
 static ACCESS_REVIEW: Message = Message(&[
     field(1, "metadata", Type::Message(&OBJECT_META), Kind::Plain),
     field(2, "spec", Type::Message(&ACCESS_REVIEW_SPEC), Kind::Plain),
+    field(3, "status", Type::Message(&ACCESS_REVIEW_STATUS), Kind::Plain),
+]);
+
+static ACCESS_REVIEW_STATUS: Message = Message(&[
+    field(1, "allowed", Type::Boolean, Kind::Plain),
+    field(2, "reason", Type::Text, Kind::Plain),
+    field(3, "evaluationError", Type::Text, Kind::Plain),
+    field(4, "denied", Type::Boolean, Kind::Plain),
 ]);
 
 static ACCESS_REVIEW_SPEC: Message = Message(&[
@@ -345,6 +436,26 @@ static PATH_ATTRIBUTES: Message =
 static RULES_REVIEW: Message = Message(&[
     field(1, "metadata", Type::Message(&OBJECT_META), Kind::Plain),
     field(2, "spec", Type::Message(&RULES_REVIEW_SPEC), Kind::Plain),
+    field(3, "status", Type::Message(&RULES_REVIEW_STATUS), Kind::Plain),
+]);
+
+static RULES_REVIEW_STATUS: Message = Message(&[
+    field(1, "resourceRules", Type::Message(&RESOURCE_RULE), Kind::List),
+    field(2, "nonResourceRules", Type::Message(&PATH_RULE), Kind::List),
+    field(3, "incomplete", Type::Boolean, Kind::Plain),
+    field(4, "evaluationError", Type::Text, Kind::Plain),
+]);
+
+static RESOURCE_RULE: Message = Message(&[
+    field(1, "verbs", Type::Text, Kind::List),
+    field(2, "apiGroups", Type::Text, Kind::List),
+    field(3, "resources", Type::Text, Kind::List),
+    field(4, "resourceNames", Type::Text, Kind::List),
+]);
+
+static PATH_RULE: Message = Message(&[
+    field(1, "verbs", Type::Text, Kind::List),
+    field(2, "nonResourceURLs", Type::Text, Kind::List),
 ]);
 
 static RULES_REVIEW_SPEC: Message = Message(&[field(1, "namespace", Type::Text, Kind::Plain)]);

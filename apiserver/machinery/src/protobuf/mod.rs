@@ -1,5 +1,6 @@
-//! Request bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send so.
+//! Bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send and ask for so.
 
+mod encode;
 mod kinds;
 mod wire;
 
@@ -13,8 +14,14 @@ use self::wire::{Reader, Wire};
 use crate::clock::{rfc3339, rfc3339_micro};
 use crate::limits::MAX_DEPTH;
 
+pub use encode::{encode, is_known, watch_frame};
+pub use wire::Writer;
+
 /// What every body begins with.
 const MAGIC: &[u8] = b"k8s\0";
+
+/// The number of the texts in a message that is a list of texts in JSON.
+const ITEMS_FIELD: u64 = 1;
 
 /// Decodes `k8s\0` followed by a `runtime.Unknown` into the object's JSON form, `apiVersion` and `kind` included.
 /// `default_kind` is (`apiVersion`, `kind`) for a body that names none.

@@ -37,6 +37,39 @@ impl<'a> Wire<'a> {
 /// Reads the fields of one message.
 pub struct Reader<'a>(&'a [u8]);
 
+/// Writes the fields of one message.
+#[derive(Debug, Default)]
+pub struct Writer(pub Vec<u8>);
+
+impl Writer {
+    /// A text, bytes or a message.
+    pub fn bytes(&mut self, number: u64, bytes: &[u8]) {
+        self.number(number << 3 | 2);
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// A floating point number of 64 bits.
+    pub fn double(&mut self, number: u64, value: f64) {
+        self.number(number << 3 | 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// An integer or a boolean.
+    pub fn varint(&mut self, number: u64, value: u64) {
+        self.number(number << 3);
+        self.number(value);
+    }
+
+    fn number(&mut self, mut number: u64) {
+        while number > 0x7f {
+            self.0.push((number & 0x7f) as u8 | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+}
+
 const TRUNCATED: &str = "the message ends in the middle of a field";
 
 impl<'a> Reader<'a> {

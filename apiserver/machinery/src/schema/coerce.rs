@@ -59,7 +59,7 @@ fn embedded(
                 if (root || schema.embedded_resource) && META_FIELDS.contains(&key.as_str()) {
                     continue;
                 }
-                let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+                let child = schema.child(key);
                 if let Some(child) = child.filter(|child| child.has_embedded) {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     embedded(child, value, &path, false, unknown)?;
@@ -254,13 +254,15 @@ fn walk_embedded(schema: &Schema, value: &Value, path: &str, root: bool, errors:
                 if root && META_FIELDS.contains(&key.as_str()) {
                     continue;
                 }
-                let (child, path) =
-                    match (schema.properties.get(key), schema.additional_properties.as_deref()) {
-                        (Some(child), _) if path.is_empty() => (child, key.clone()),
-                        (Some(child), _) => (child, format!("{path}.{key}")),
-                        (None, Some(child)) => (child, format!("{path}[{key}]")),
-                        (None, None) => continue,
-                    };
+                let (child, path) = match (
+                    schema.properties.get(key).map(Box::as_ref),
+                    schema.additional_properties.as_deref(),
+                ) {
+                    (Some(child), _) if path.is_empty() => (child, key.clone()),
+                    (Some(child), _) => (child, format!("{path}.{key}")),
+                    (None, Some(child)) => (child, format!("{path}[{key}]")),
+                    (None, None) => continue,
+                };
                 if child.has_embedded {
                     walk_embedded(child, value, &path, false, errors);
                 }

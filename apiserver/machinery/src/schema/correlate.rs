@@ -15,36 +15,30 @@ pub(crate) fn correlate<'a>(schema: &Schema, old: Option<&'a Vec<Value>>, item: 
     old?.iter().find(|before| keys(schema, before).is_some_and(|found| found == wanted))
 }
 
-/// Whether an update leaves a value as it was. The items of a map are compared with those of the same key,
-/// wherever they stand.
+/// Whether an update leaves a value as it was, in the sense of kube-apiserver's `CorrelatedObject`: the items of a map are
+/// compared with those of the same key, wherever they stand, and an object with a field that its schema does not name (but
+/// preserves) has always changed.
 pub(crate) fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
-    same(old, new) || (schema.has_lists && same_by_key(schema, old, new))
-}
-
-fn same_by_key(schema: &Schema, old: &Value, new: &Value) -> bool {
-    if !schema.has_lists {
-        return same(old, new);
-    }
     match (old, new) {
         (Value::Array(before), Value::Array(after)) => {
+            let keyed = schema.list_type == Some(ListType::Map);
             before.len() == after.len()
-                && after.iter().enumerate().all(|(i, item)| {
-                    let items = schema.items.as_deref();
-                    match (correlate(schema, Some(before), item), items) {
-                        (Some(old), Some(items)) => same_by_key(items, old, item),
-                        (None, _) if schema.list_type == Some(ListType::Map) => false,
-                        _ => same(&before[i], item),
+                && after.iter().enumerate().all(|(i, item)| match &schema.items {
+                    // By place first: items that have no key, or share one, continue nothing else.
+                    Some(items) if keyed => {
+                        unchanged(items, &before[i], item)
+                            || correlate(schema, Some(before), item).is_some_and(|old| {
+                                !std::ptr::eq(old, &before[i]) && unchanged(items, old, item)
+                            })
                     }
+                    _ => same(&before[i], item),
                 })
         }
         (Value::Object(before), Value::Object(after)) => {
             before.len() == after.len()
                 && after.iter().all(|(key, value)| {
-                    let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
-                    before.get(key).is_some_and(|old| match child {
-                        Some(child) => same_by_key(child, old, value),
-                        None => same(old, value),
-                    })
+                    let old = before.get(key);
+                    schema.child(key).zip(old).is_some_and(|(child, old)| unchanged(child, old, value))
                 })
         }
         _ => same(old, new),

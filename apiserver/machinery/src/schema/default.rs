@@ -50,7 +50,7 @@ fn replace_null(schema: &Schema, value: &mut Value) {
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|name, value| {
-            let child = schema.properties.get(name).or(schema.additional_properties.as_deref());
+            let child = schema.child(name);
             let Some(child) = child else { return true };
             if forbidden_null(value, child) && child.default.is_none() {
                 return false;

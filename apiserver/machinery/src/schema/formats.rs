@@ -1,12 +1,15 @@
 //! Formats of strings (`go-openapi/strfmt`, as kube-apiserver carries it) and patterns.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::Regex;
 
+use crate::limits::MAX_SHARED_PATTERNS;
+
 /// A pattern, compiled when first needed. Equality and cloning ignore it: it derives from the schema.
 #[derive(Debug, Default)]
-pub struct Matcher(OnceLock<Option<Regex>>);
+pub struct Matcher(OnceLock<Option<Arc<Regex>>>);
 
 impl Clone for Matcher {
     fn clone(&self) -> Self {
@@ -24,8 +27,26 @@ impl Matcher {
     /// Whether the text matches somewhere. A pattern that does not compile matches nothing
     /// (CustomResourceDefinitions with one are refused).
     pub fn is_match(&self, pattern: &str, text: &str) -> bool {
-        self.0.get_or_init(|| compile(pattern).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
+        self.0.get_or_init(|| shared(pattern).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
     }
+}
+
+/// Patterns of schemas: many fields have the same one, and compiling it costs a hundred times what matching does.
+static SHARED: Mutex<BTreeMap<String, Arc<Regex>>> = Mutex::new(BTreeMap::new());
+
+/// As [`compile`], once for all that use the same pattern. For patterns of schemas and rules, not for those of requests.
+pub fn shared(pattern: &str) -> Result<Arc<Regex>, Box<regex::Error>> {
+    let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = lock().get(pattern) {
+        return Ok(found.clone());
+    }
+    let regex = Arc::new(compile(pattern)?);
+    let mut shared = lock();
+    if shared.len() >= MAX_SHARED_PATTERNS {
+        shared.clear();
+    }
+    shared.insert(pattern.to_owned(), regex.clone());
+    Ok(regex)
 }
 
 /// Compiles a pattern of Go's dialect (RE2). Go's `\z` is the same here, `\Q...\E` is written out,
@@ -306,6 +327,18 @@ fn date_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_are_shared_up_to_a_limit() {
+        let first = shared("^shared$").unwrap();
+        assert!(Arc::ptr_eq(&first, &shared("^shared$").unwrap()));
+        for number in 0..=MAX_SHARED_PATTERNS {
+            shared(&format!("^{number}$")).unwrap();
+        }
+        assert!(SHARED.lock().unwrap().len() <= MAX_SHARED_PATTERNS);
+        assert!(shared("(").is_err());
+        assert!(first.is_match("shared"));
+    }
 
     #[test]
     fn patterns_of_go() {

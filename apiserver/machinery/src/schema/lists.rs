@@ -32,7 +32,10 @@ fn walk(schema: &Schema, value: &Value, path: &mut String, errors: &mut Vec<Fiel
         }
         Value::Object(map) => {
             for (key, value) in map.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
-                let child = match (schema.properties.get(key), schema.additional_properties.as_deref()) {
+                let child = match (
+                    schema.properties.get(key).map(Box::as_ref),
+                    schema.additional_properties.as_deref(),
+                ) {
                     (Some(child), _) => {
                         if length > 0 {
                             path.push('.');

@@ -40,7 +40,7 @@ pub struct Schema {
     /// `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
     /// `properties`.
-    pub properties: BTreeMap<String, Schema>,
+    pub properties: BTreeMap<String, Box<Schema>>,
     /// `additionalProperties` as a schema. `additionalProperties: true` is an empty schema.
     pub additional_properties: Option<Box<Schema>>,
     /// `items`.
@@ -71,8 +71,6 @@ pub struct Schema {
     pub has_lists: bool,
     /// Whether this node or any node below it is an embedded resource; set by [`Schema::parse`].
     pub has_embedded: bool,
-    /// The schema as it was written, for OpenAPI. Only on the root.
-    pub source: Option<Box<Value>>,
 }
 
 /// The JSON types a schema can ask for.

@@ -21,14 +21,17 @@ const MAX_DEPTH: usize = 128;
 
 impl Schema {
     /// Reads `openAPIV3Schema`. Keywords that the API does not know are ignored: strict decoding and
-    /// [`crate::crd::validate`] report them. The root keeps its source for OpenAPI.
+    /// [`crate::crd::validate`] report them.
     ///
     /// # Errors
     /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than 128.
     pub fn parse(source: &Value) -> Result<Schema, SchemaError> {
-        let mut schema = node(source, 0).map_err(Problem::finish)?;
-        schema.source = Some(Box::new(source.clone()));
-        Ok(schema)
+        node(source, 0).map_err(Problem::finish)
+    }
+
+    /// What describes the field `name` of an object: its property, or what all others are.
+    pub fn child(&self, name: &str) -> Option<&Schema> {
+        self.properties.get(name).map(Box::as_ref).or(self.additional_properties.as_deref())
     }
 }
 
@@ -80,6 +83,7 @@ fn summarise(schema: &mut Schema) {
     let below = schema
         .properties
         .values()
+        .map(|child| &**child)
         .chain(schema.additional_properties.as_deref())
         .chain(schema.items.as_deref());
     for child in below {
@@ -204,11 +208,11 @@ fn list_type(value: &Value) -> Result<Option<ListType>, Problem> {
     }))
 }
 
-fn properties(value: &Value, depth: usize) -> Result<BTreeMap<String, Schema>, Problem> {
+fn properties(value: &Value, depth: usize) -> Result<BTreeMap<String, Box<Schema>>, Problem> {
     let map: &Map<String, Value> = value.as_object().ok_or_else(|| Problem::new("must be an object"))?;
     map.iter()
         .map(|(name, child)| match node(child, depth + 1) {
-            Ok(schema) => Ok((name.clone(), schema)),
+            Ok(schema) => Ok((name.clone(), Box::new(schema))),
             Err(problem) => Err(problem.under(format!("[{name}]"))),
         })
         .collect()

@@ -47,7 +47,7 @@ impl Pruner {
                     if resource && META_FIELDS.contains(&key.as_str()) {
                         return true;
                     }
-                    let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+                    let child = schema.child(key);
                     within(path, key, |path| match child {
                         Some(child) => {
                             self.known(Some(child), value, path, false);
@@ -97,7 +97,7 @@ impl Pruner {
                     if resource && META_FIELDS.contains(&key.as_str()) {
                         continue;
                     }
-                    let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+                    let child = schema.child(key);
                     if let Some(child) = child {
                         within(path, key, |path| self.known(Some(child), value, path, false));
                     }

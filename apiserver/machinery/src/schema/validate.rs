@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::correlate::{correlate, unchanged};
 use super::number::{Numeric, go_float, range_problem, same};
 use super::{Kind, Schema, Validation, formats, validate_embedded, validate_lists};
+use crate::cel::Known;
 use crate::field::{FieldError, FieldErrorKind};
 
 /// Everything that the server checks in a custom resource beside its `metadata`: types and values,
@@ -18,11 +19,12 @@ pub fn validate(
     new: &Value,
     old: Option<&Value>,
     mut errors: Vec<FieldError>,
+    known: Known,
 ) -> Vec<FieldError> {
     errors.extend(validate_values(schema, new, old));
     errors.extend(validate_embedded(schema, new));
     errors.extend(list_errors(schema, new, old));
-    errors.extend(rules(schema, new, old, &errors));
+    errors.extend(rules(schema, new, old, &errors, known));
     errors
 }
 
@@ -32,6 +34,7 @@ pub fn validate_status(
     new: &Value,
     old: Option<&Value>,
     mut errors: Vec<FieldError>,
+    known: Known,
 ) -> Vec<FieldError> {
     let (Some(status_schema), Some(status)) = (schema.properties.get("status"), new.get("status")) else {
         return errors;
@@ -39,7 +42,7 @@ pub fn validate_status(
     let old_status = old.and_then(|old| old.get("status"));
     errors.extend(Run::new("status").values(status_schema, status, old_status));
     errors.extend(list_errors(schema, new, old));
-    errors.extend(rules(schema, new, old, &errors));
+    errors.extend(rules(schema, new, old, &errors, Known { status_only: true, ..known }));
     errors
 }
 
@@ -74,7 +77,13 @@ pub fn rules_blocked(errors: &[FieldError]) -> bool {
     })
 }
 
-fn rules(schema: &Schema, new: &Value, old: Option<&Value>, errors: &[FieldError]) -> Vec<FieldError> {
+fn rules(
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+    errors: &[FieldError],
+    known: Known,
+) -> Vec<FieldError> {
     if !schema.has_rules {
         return Vec::new();
     }
@@ -83,7 +92,7 @@ fn rules(schema: &Schema, new: &Value, old: Option<&Value>, errors: &[FieldError
                       existing errors to complete validation";
         return vec![FieldError::new(FieldErrorKind::Invalid, "", &Value::Null, detail)];
     }
-    crate::cel::validate(schema, new, old)
+    crate::cel::validate(schema, new, old, known)
 }
 
 /// Errors, and how many checks succeeded: among alternatives that all fail, the errors of the one with
@@ -395,7 +404,7 @@ impl<'a> Run<'a> {
         }
         let length = path.len();
         for (key, value) in map {
-            let child = schema.properties.get(key).or(schema.additional_properties.as_deref());
+            let child = schema.child(key);
             let Some(child) = child else { continue };
             if length > 0 {
                 path.push('.');

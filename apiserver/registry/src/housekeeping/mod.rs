@@ -1,11 +1,14 @@
 //! What a real cluster's controller manager does for the API server's own kinds. Every part is a task that a watch drives;
 //! it ends with the registry.
 
+mod aggregation;
 mod cleanup;
+mod default_roles;
 mod events;
 mod garbage;
 mod graph;
 mod namespaces;
+mod policy;
 mod service_accounts;
 
 use std::sync::{Arc, Weak};
@@ -32,6 +35,10 @@ pub(crate) async fn start(registry: &Registry) {
     if parts.namespaces {
         namespaces::create_defaults(registry).await;
         run(registry, "/registry/", namespaces::Emptying::new);
+    }
+    if parts.roles {
+        policy::reconcile(registry).await;
+        run(registry, aggregation::PREFIX, aggregation::Aggregation::new);
     }
     run(registry, "/registry/", cleanup::Cleanup::new);
     if parts.service_accounts || parts.root_certificate.is_some() {

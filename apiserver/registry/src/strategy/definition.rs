@@ -52,6 +52,10 @@ impl Strategy for CustomResourceDefinitions {
         crd::validate_update(object, old)
     }
 
+    fn validate_status_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
+        crd::validate_status_update(object)
+    }
+
     /// The name follows from the spec, which [`crd::validate`] checks.
     fn check_name(&self, _name: &str, _prefix: bool) -> Vec<String> {
         Vec::new()

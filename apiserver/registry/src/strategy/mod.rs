@@ -50,6 +50,11 @@ pub(crate) trait Strategy: Send + Sync {
         self.validate(object)
     }
 
+    /// What is wrong with an update through `/status`, which keeps the rest of the object.
+    fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.validate_update(object, old)
+    }
+
     /// What is wrong with a name. `prefix`: it is a `generateName`.
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         machinery::names::dns1123_subdomain(if prefix { masked(name) } else { name.to_owned() }.as_str())

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
-use crate::negotiate::{ACCEPTED, Encoding, JSON, Media, asks_nothing, clauses, negotiate};
+use crate::negotiate::{ACCEPTED, Encoding, JSON, Media, Offer, asks_nothing, clauses, negotiate};
 use crate::server::Shared;
 
 /// The content type of aggregated discovery.
@@ -84,7 +84,7 @@ impl Shared {
         let documents = self.documents();
         let plain = documents.plain.get(path)?.clone();
         let Some((bytes, tag)) = documents.aggregated.get(path) else {
-            let media = negotiate(request, false);
+            let media = negotiate(request, Offer { streams: false, protobuf: true });
             return Some(media.map(|media| Answer::json(200, vec![plain], media)));
         };
         Some(
@@ -144,6 +144,9 @@ fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
         let asked = (clause.parameter("g"), clause.parameter("v"), clause.parameter("as"));
         match asked {
             ("", "", "") if is_json => return Ok(Some(JSON)),
+            ("", "", "") if clause.subtype == "vnd.kubernetes.protobuf" => {
+                return Ok(Some(Media { encoding: Encoding::Protobuf, ..JSON }));
+            }
             ("", "", "") if clause.subtype == "yaml" => {
                 return Ok(Some(Media { encoding: Encoding::Yaml, ..JSON }));
             }

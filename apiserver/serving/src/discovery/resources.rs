@@ -48,6 +48,8 @@ pub(super) fn served<'a>(
 ) -> impl Iterator<Item = (&'a Definition, &'a Version)> {
     definitions.iter().filter(move |definition| definition.group == group).filter_map(move |definition| {
         let version = definition.version(version).filter(|version| version.served)?;
+        // Kinds without verbs are bodies of subresources.
+        (!definition.verbs.is_empty()).then_some(())?;
         Some((&**definition, &**version))
     })
 }
@@ -71,8 +73,11 @@ fn resource(definition: &Definition) -> Value {
     let mut value = json!({
         "name": definition.plural, "singularName": definition.singular, "namespaced": definition.namespaced,
         "kind": definition.kind, "verbs": verbs(definition),
-        "storageVersionHash": storage_hash(&definition.group, &definition.storage_version, &definition.kind),
     });
+    if definition.is_stored() {
+        let hash = storage_hash(&definition.group, &definition.storage_version, &definition.kind);
+        value["storageVersionHash"] = hash.into();
+    }
     if !definition.short_names.is_empty() {
         value["shortNames"] = definition.short_names.clone().into();
     }

@@ -5,6 +5,7 @@ mod paths;
 mod schemas;
 mod v2;
 mod v2_protobuf;
+mod v3_protobuf;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ struct V2 {
 }
 
 const JSON: &str = "application/json";
+const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 impl OpenApi {
@@ -78,13 +80,19 @@ impl Shared {
         let Some((bytes, hash)) = documents.documents.get(path) else {
             return Answer::empty(404);
         };
-        if !accepts(&parts.headers, &["json"]) {
+        let clauses = clauses(&parts.headers);
+        let protobuf = clauses.iter().any(|clause| clause.subtype.contains("proto-openapi.spec.v3"));
+        if !protobuf && !accepts(&parts.headers, &["json"]) {
             return Answer::empty(406);
         }
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let asked = query.get("hash").unwrap_or_default();
         let tag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
-        let mut answer = if asked.is_empty() || asked == hash {
+        let mut answer = if protobuf && (asked.is_empty() || asked == hash) {
+            let document = serde_json::from_slice(bytes).unwrap_or_default();
+            let bytes = Bytes::from(v3_protobuf::encode(&document));
+            tagged(&bytes, &entity_tag(&bytes), V3_PROTOBUF, &parts.headers)
+        } else if asked.is_empty() || asked == hash {
             tagged(bytes, &tag, JSON, &parts.headers)
         } else {
             let mut moved = Answer::new(301, JSON, "");

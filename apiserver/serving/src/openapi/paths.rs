@@ -23,6 +23,9 @@ struct Resource<'a> {
 
 /// Adds the paths of one resource.
 pub(super) fn add(definition: &Definition, version: &Version, paths: &mut Map<String, Value>) {
+    if definition.verbs.is_empty() {
+        return;
+    }
     let resource = Resource::new(definition, version);
     let root = if definition.group.is_empty() {
         format!("/api/{}", version.name)
@@ -31,13 +34,23 @@ pub(super) fn add(definition: &Definition, version: &Version, paths: &mut Map<St
     };
     let plural = &definition.plural;
     let collection = if definition.namespaced {
-        paths.insert(format!("{root}/{plural}"), resource.across_namespaces());
+        if definition.is_stored() {
+            paths.insert(format!("{root}/{plural}"), resource.across_namespaces());
+        }
         format!("{root}/namespaces/{{namespace}}/{plural}")
     } else {
         format!("{root}/{plural}")
     };
     let object = format!("{collection}/{{name}}");
-    paths.insert(collection, resource.collection());
+    let mut operations = resource.collection();
+    if !definition.is_stored() {
+        if let Some(operations) = operations.as_object_mut() {
+            operations.retain(|key, _| matches!(key.as_str(), "parameters" | "post"));
+        }
+        paths.insert(collection, operations);
+        return;
+    }
+    paths.insert(collection, operations);
     if version.status {
         paths.insert(format!("{object}/status"), resource.part("Status", &resource.schema));
     }

@@ -52,8 +52,8 @@ fn reference(name: &str, description: &str) -> Value {
 
 /// The schema of an object.
 pub(super) fn object(definition: &Definition, version: &Version) -> Value {
-    let mut schema = match version.schema.source.as_deref() {
-        Some(Value::Object(source)) => Value::Object(source.clone()),
+    let mut schema = match serde_json::from_str(&version.schema_text) {
+        Ok(Value::Object(source)) => Value::Object(source),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
     };
     publish(&mut schema);

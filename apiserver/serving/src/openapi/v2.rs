@@ -1,4 +1,5 @@
-//! OpenAPI v2: the definitions only. Clients that need operations read v3.
+//! OpenAPI v2: the definitions, and of the operations the patches: from their parameters kubectl before 1.27 learns whether the
+//! server can do a dry run. Clients that need more read v3.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -8,9 +9,10 @@ use crate::server::Options;
 
 /// The document made of the components of all v3 documents.
 pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: &Options) -> Value {
-    let mut definitions = Map::new();
+    let (mut definitions, mut paths) = (Map::new(), Map::new());
     for bytes in documents {
         let Ok(mut document) = serde_json::from_slice::<Value>(bytes) else { continue };
+        patches(&document, &mut paths);
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
         for (name, mut schema) in schemas {
             convert(&mut schema);
@@ -20,9 +22,33 @@ pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: 
     json!({
         "swagger": "2.0",
         "info": {"title": options.title, "version": options.version.git_version},
-        "paths": {},
+        "paths": paths,
         "definitions": definitions,
     })
+}
+
+fn patches(document: &Value, paths: &mut Map<String, Value>) {
+    for (path, operations) in document["paths"].as_object().into_iter().flatten() {
+        let Some(patch) = operations.get("patch") else { continue };
+        let parameters: Vec<Value> =
+            patch["parameters"].as_array().into_iter().flatten().map(parameter).collect();
+        paths.insert(
+            path.clone(),
+            json!({"patch": {
+                "operationId": patch["operationId"],
+                "parameters": parameters,
+                "responses": {},
+                (KIND): patch[KIND],
+            }}),
+        );
+    }
+}
+
+/// The extension of an operation that names the kind it is for.
+pub(super) const KIND: &str = "x-kubernetes-group-version-kind";
+
+fn parameter(v3: &Value) -> Value {
+    json!({"name": v3["name"], "in": v3["in"], "type": v3["schema"]["type"]})
 }
 
 /// What v2 cannot say is left out, as a real server leaves it out.

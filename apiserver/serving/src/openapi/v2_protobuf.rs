@@ -3,6 +3,8 @@
 use prost::Message;
 use serde_json::{Map, Value};
 
+use super::v2::KIND;
+
 #[derive(Clone, PartialEq, Message)]
 struct Document {
     #[prost(string, tag = "1")]
@@ -24,7 +26,63 @@ struct Info {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Paths {}
+struct Paths {
+    #[prost(message, repeated, tag = "2")]
+    path: Vec<NamedPathItem>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct NamedPathItem {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(message, optional, tag = "2")]
+    value: Option<PathItem>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct PathItem {
+    #[prost(message, optional, tag = "8")]
+    patch: Option<Operation>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Operation {
+    #[prost(string, tag = "5")]
+    operation_id: String,
+    #[prost(message, repeated, tag = "8")]
+    parameters: Vec<ParametersItem>,
+    #[prost(message, repeated, tag = "13")]
+    vendor_extension: Vec<NamedAny>,
+}
+
+/// `ParametersItem`, and inside it `Parameter`, whose other forms (references, bodies) are not used.
+#[derive(Clone, PartialEq, Message)]
+struct ParametersItem {
+    #[prost(message, optional, tag = "1")]
+    parameter: Option<Parameter>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Parameter {
+    #[prost(message, optional, tag = "2")]
+    non_body: Option<NonBodyParameter>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct NonBodyParameter {
+    #[prost(message, optional, tag = "3")]
+    query: Option<QueryParameter>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct QueryParameter {
+    #[prost(string, tag = "2")]
+    place: String,
+    #[prost(string, tag = "4")]
+    name: String,
+    #[prost(string, tag = "6")]
+    kind: String,
+}
 
 /// `Definitions` and `Properties`.
 #[derive(Clone, PartialEq, Message)]
@@ -135,10 +193,33 @@ pub(super) fn encode(document: &Value) -> Vec<u8> {
     Document {
         swagger: text(&document["swagger"]),
         info: Some(Info { title: text(&info["title"]), version: text(&info["version"]) }),
-        paths: Some(Paths {}),
+        paths: document["paths"].as_object().map(paths),
         definitions: document["definitions"].as_object().map(named),
     }
     .encode_to_vec()
+}
+
+fn paths(paths: &Map<String, Value>) -> Paths {
+    let path = paths.iter().map(|(name, item)| NamedPathItem {
+        name: name.clone(),
+        value: Some(PathItem { patch: item.get("patch").map(operation) }),
+    });
+    Paths { path: path.collect() }
+}
+
+fn operation(value: &Value) -> Operation {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let parameters = value["parameters"].as_array().into_iter().flatten().map(|parameter| {
+        let (place, name, kind) =
+            (text(&parameter["in"]), text(&parameter["name"]), text(&parameter["type"]));
+        let query = Some(QueryParameter { place, name, kind });
+        ParametersItem { parameter: Some(Parameter { non_body: Some(NonBodyParameter { query }) }) }
+    });
+    Operation {
+        operation_id: text(&value["operationId"]),
+        parameters: parameters.collect(),
+        vendor_extension: vec![NamedAny { name: KIND.to_owned(), value: Some(any(&value[KIND])) }],
+    }
 }
 
 fn named(schemas: &Map<String, Value>) -> NamedSchemas {

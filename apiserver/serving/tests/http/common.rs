@@ -1,6 +1,8 @@
 //! A server over a registry on the memory engine, called without sockets.
 
-use ::access::User;
+use std::sync::Arc;
+
+use ::access::{Rbac, Tokens, User};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
@@ -49,6 +51,20 @@ impl Harness {
     pub async fn new() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
         let server = Server::builder(registry(&clock).await, clock.clone()).build();
+        Self { server, user: Some(User::master("admin")), clock }
+    }
+
+    /// With roles enforced, and tokens.
+    pub async fn guarded() -> Self {
+        let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+        let random = Random::seeded(1);
+        let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+        let rbac = Rbac::new(store.clone());
+        let keys = pki::TokenKeys::generate(&random).unwrap();
+        let tokens = Tokens::new(store.clone(), clock.clone(), random.clone(), keys);
+        let options = Options { admission: vec![Arc::new(rbac.clone())], ..Options::default() };
+        let registry = Registry::open(store, clock.clone(), random, options).await.unwrap();
+        let server = Server::builder(registry, clock.clone()).authorizer(rbac).tokens(tokens).build();
         Self { server, user: Some(User::master("admin")), clock }
     }
 

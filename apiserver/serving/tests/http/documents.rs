@@ -102,11 +102,17 @@ async fn openapi_v2() {
     let json = harness.get("/openapi/v2").await.json();
     assert_eq!(json["swagger"], "2.0");
     every_reference_resolves(&json, &json);
+    // From these kubectl before 1.27 learns that `diff` is possible.
+    let patch = &json["paths"]["/apis/golden.test/v1/namespaces/{namespace}/widgets/{name}"]["patch"];
+    assert_eq!(patch["x-kubernetes-group-version-kind"]["kind"], "Widget");
+    let parameters = patch["parameters"].as_array().unwrap();
+    assert!(parameters.iter().any(|one| one["name"] == "dryRun" && one["in"] == "query"), "{parameters:?}");
     let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let protobuf = harness.accept("/openapi/v2", accept).await;
     assert_eq!(protobuf.header("content-type"), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
     // Field 1, `swagger`.
     assert!(protobuf.bytes.starts_with(b"\x0a\x032.0"));
+    assert!(String::from_utf8_lossy(&protobuf.bytes).contains("dryRun"));
     let known = [("if-none-match", "*")];
     assert_eq!(harness.call("GET", "/openapi/v2", &known, b"").await.code, 304);
 }

@@ -81,3 +81,71 @@ async fn unknown_fields_are_warned_about() {
     assert_eq!(created.code, 201, "{}", created.text());
     assert_eq!(created.header("warning"), "299 - \"unknown field \\\"spec.bogus\\\"\"");
 }
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// An object that was answered as protobuf.
+fn decoded(bytes: &[u8]) -> Value {
+    machinery::protobuf::decode(bytes, None).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn built_in_kinds_as_protobuf() {
+    let harness = Harness::with_widgets().await;
+    let path = "/api/v1/namespaces/default/secrets";
+    let secret =
+        json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"k": "AAH/"}, "type": "Opaque"});
+    let sent = [("content-type", "application/json"), ("accept", PROTOBUF)];
+    let created = harness.call("POST", path, &sent, secret.to_string().as_bytes()).await;
+    assert_eq!((created.code, created.header("content-type")), (201, PROTOBUF));
+    let got = harness.accept(&format!("{path}/a"), PROTOBUF).await;
+    assert_eq!(decoded(&got.bytes), harness.get(&format!("{path}/a")).await.json());
+    assert_eq!(decoded(&created.bytes), decoded(&got.bytes));
+    // What clients send: protobuf, or JSON where that cannot be had.
+    let either = format!("{PROTOBUF},application/json");
+    let list = harness.accept(path, &either).await;
+    assert_eq!((list.code, list.header("content-type")), (200, PROTOBUF));
+    let partial = format!("{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+    harness.post(WIDGETS, &widget("a", 1)).await;
+    let metadata = harness.accept(&format!("{WIDGETS}/a"), &partial).await;
+    let metadata = decoded(&metadata.bytes);
+    assert_eq!(metadata["kind"], "PartialObjectMetadata");
+    assert_eq!(metadata["metadata"], harness.get(&format!("{WIDGETS}/a")).await.json()["metadata"]);
+    let custom = harness.accept(WIDGETS, &either).await;
+    assert_eq!(custom.header("content-type"), "application/json");
+    let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
+    assert_eq!(harness.accept(path, &table).await.code, 406);
+    let deleted = harness.call("DELETE", &format!("{path}/a"), &[("accept", PROTOBUF)], b"").await;
+    assert!(deleted.bytes.starts_with(b"k8s\0"), "{}", deleted.text());
+    for path in ["/apis", "/apis/golden.test"] {
+        let found = harness.accept(path, PROTOBUF).await;
+        assert_eq!((found.code, found.header("content-type")), (200, PROTOBUF), "{path}");
+        assert_eq!(decoded(&found.bytes), harness.accept(path, "application/json").await.json(), "{path}");
+    }
+    // What is false or empty is not there when it is read back.
+    let resources = decoded(&harness.accept("/apis/golden.test/v1", PROTOBUF).await.bytes);
+    let json = harness.get("/apis/golden.test/v1").await.json();
+    for (found, wanted) in
+        resources["resources"].as_array().unwrap().iter().zip(json["resources"].as_array().unwrap())
+    {
+        for key in ["name", "kind", "verbs", "shortNames", "storageVersionHash"] {
+            assert_eq!(found[key], wanted[key], "{key} of {wanted}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_in_frames() {
+    let harness = Harness::new().await;
+    let path = "/api/v1/namespaces/default/configmaps";
+    harness.post(path, &json!({"metadata": {"name": "a"}, "data": {"k": "v"}})).await;
+    let watch = format!("{path}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Da");
+    let answer = harness.accept(&watch, &format!("{PROTOBUF};stream=watch")).await;
+    assert_eq!(answer.header("content-type"), format!("{PROTOBUF};stream=watch"));
+    let (length, frame) = answer.bytes.split_at(4);
+    assert_eq!(u32::from_be_bytes(length.try_into().unwrap()) as usize, frame.len());
+    // `WatchEvent`: the type, and a `RawExtension` around the object.
+    assert_eq!(frame.get(..7), Some(&b"\x0a\x05ADDED"[..]));
+    let start = frame.windows(4).position(|window| window == b"k8s\0").unwrap();
+    assert_eq!(decoded(&frame[start..]), harness.get(&format!("{path}/a")).await.json());
+}

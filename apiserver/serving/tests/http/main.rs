@@ -3,8 +3,12 @@
 
 mod access;
 mod common;
+mod connection;
 mod documents;
 mod forms;
+mod limits;
 mod listener;
+mod roles;
+mod tokens;
 mod verbs;
 mod watch;

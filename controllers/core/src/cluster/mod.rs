@@ -22,7 +22,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Reference, finish};
+use crate::change::{Reference, apply_external, finish, is_paused, write_back};
 
 /// The finalizer.
 pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
@@ -152,9 +152,7 @@ impl Reconciler for Controls {
         let Some(cluster) = self.clusters.get(&request) else { return Ok(Action::done()) };
         let cluster = engine::finalizer::ensure(&self.clusters, &cluster, FINALIZER).await?;
         let now = self.manager.clock().now();
-        let mut paused = cluster.as_ref().clone();
-        if engine::paused::set(&mut paused, Some(&cluster), now) {
-            self.clusters.patch(&cluster, &paused, OWNED).await?;
+        if is_paused(&self.clusters, &cluster, &cluster, (OWNED, now)).await? {
             return Ok(Action::done());
         }
         let observed = self.gather(cluster).await;
@@ -164,21 +162,12 @@ impl Reconciler for Controls {
 }
 
 impl Controls {
-    async fn reference(
-        &self,
-        namespace: &str,
-        reference: Option<&schemas::meta::ContractVersionedObjectReference>,
-    ) -> Reference {
-        match reference {
-            None => Reference::None,
-            Some(reference) => Reference::of(self.external.get(namespace, reference).await),
-        }
-    }
-
     async fn gather(&self, cluster: Arc<Cluster>) -> Observed {
         let name = NamespacedName::of(cluster.as_ref());
-        let infrastructure = self.reference(&name.namespace, cluster.spec.infrastructure_ref.as_ref()).await;
-        let control_plane = self.reference(&name.namespace, cluster.spec.control_plane_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &name.namespace, cluster.spec.infrastructure_ref.as_ref()).await;
+        let control_plane =
+            Reference::read(&self.external, &name.namespace, cluster.spec.control_plane_ref.as_ref()).await;
         let machines = self.machines.by_cluster(&name);
         let (control_plane_machines, worker_machines) =
             machines.into_iter().partition(|machine| label(machine.as_ref(), CONTROL_PLANE).is_some());
@@ -202,10 +191,7 @@ impl Controls {
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        for change in plan.external {
-            let objects = self.external.handle(&change.read);
-            errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
-        }
+        errors.extend(apply_external(&self.external, &plan.external).await);
         errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
         errors.extend(self.delete_each(&self.sets, &plan.delete.sets).await);
         errors.extend(self.delete_each(&self.machines, &plan.delete.machines).await);
@@ -218,16 +204,10 @@ impl Controls {
         for event in plan.events {
             self.recorder.normal(observed.cluster.as_ref(), &(), event.reason, event.message);
         }
-        let mut wanted = plan.cluster;
-        if !errors.is_empty() {
-            let before = observed.cluster.status.as_ref().and_then(|status| status.observed_generation);
-            wanted.status.get_or_insert_default().observed_generation = before;
-        }
-        match self.clusters.patch(&observed.cluster, &wanted, OWNED).await {
-            // The finalizer is gone, and with it the Cluster.
-            Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-            result => errors.extend(result.err()),
-        }
+        let errors = write_back(&self.clusters, &observed.cluster, plan.cluster, OWNED, errors, |cluster| {
+            &mut cluster.status.get_or_insert_default().observed_generation
+        })
+        .await;
         finish(errors, plan.action)
     }
 

@@ -20,11 +20,10 @@ use engine::{
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::EvictParams;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
-use schemas::meta::ContractVersionedObjectReference;
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Reference, finish};
+use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, write_back};
 use crate::machine_deployment::REVISION;
 
 /// The finalizer.
@@ -229,17 +228,10 @@ fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployme
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(machine) = self.machines.get(&request) else { return Ok(Action::done()) };
-        let cluster_name =
-            NamespacedName::new(request.namespace.as_str(), machine.spec.cluster_name.as_str());
-        let cluster = self.clusters.get(&cluster_name);
-        let Some(cluster) = cluster else {
-            return Err(Error::failed(format!("Cluster {cluster_name} of Machine {request} does not exist")));
-        };
+        let cluster = cluster_of::<Machine>(&self.clusters, &request, &machine.spec.cluster_name)?;
         let machine = engine::finalizer::ensure(&self.machines, &machine, FINALIZER).await?;
         let now = self.manager.clock().now();
-        let mut paused = machine.as_ref().clone();
-        if engine::paused::set(&mut paused, Some(&cluster), now) {
-            self.machines.patch(&machine, &paused, OWNED).await?;
+        if is_paused(&self.machines, &machine, &cluster, (OWNED, now)).await? {
             return Ok(Action::done());
         }
         let observed = self.gather(machine, cluster).await;
@@ -249,22 +241,13 @@ impl Reconciler for Controls {
 }
 
 impl Controls {
-    async fn reference(
-        &self,
-        namespace: &str,
-        reference: Option<&ContractVersionedObjectReference>,
-    ) -> Reference {
-        match reference.filter(|reference| !reference.name.is_empty()) {
-            None => Reference::None,
-            Some(reference) => Reference::of(self.external.get(namespace, reference).await),
-        }
-    }
-
     async fn gather(&self, machine: Arc<Machine>, cluster: Arc<Cluster>) -> Observed {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         let name = NamespacedName::of(cluster.as_ref());
-        let bootstrap = self.reference(&namespace, machine.spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure = self.reference(&namespace, Some(&machine.spec.infrastructure_ref)).await;
+        let bootstrap =
+            Reference::read(&self.external, &namespace, machine.spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&machine.spec.infrastructure_ref)).await;
         let set = owners::controller(machine.as_ref())
             .filter(|owner| owner.kind == MachineSet::KIND)
             .and_then(|owner| self.sets.get(&NamespacedName::new(namespace.as_str(), owner.name.as_str())));
@@ -296,7 +279,7 @@ impl Controls {
     async fn gather_deletion(&self, observed: &mut Observed, workload: Option<&Arc<Workload>>) {
         let name = NamespacedName::of(observed.cluster.as_ref());
         let reference = observed.cluster.spec.control_plane_ref.as_ref();
-        observed.control_plane = self.reference(&name.namespace, reference).await;
+        observed.control_plane = Reference::read(&self.external, &name.namespace, reference).await;
         observed.has_control_plane_machines = self.machines.by_cluster(&name).iter().any(|machine| {
             label(machine.as_ref(), CONTROL_PLANE).is_some() && !is_deleting(machine.as_ref())
         });
@@ -328,10 +311,7 @@ impl Controls {
     async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
         let mut action = plan.action;
-        for change in plan.external {
-            let objects = self.external.handle(&change.read);
-            errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
-        }
+        errors.extend(apply_external(&self.external, &plan.external).await);
         let cluster = NamespacedName::of(observed.cluster.as_ref());
         if let Ok(workload) = self.manager.clusters().get(&cluster) {
             if let (Some(node), Some(wanted)) = (observed.node.found(), &plan.node) {
@@ -352,16 +332,10 @@ impl Controls {
         for event in plan.events {
             self.recorder.normal(observed.machine.as_ref(), &(), event.reason, event.message);
         }
-        let mut wanted = plan.machine;
-        if !errors.is_empty() {
-            let before = observed.machine.status.as_ref().and_then(|status| status.observed_generation);
-            wanted.status.get_or_insert_default().observed_generation = before;
-        }
-        match self.machines.patch(&observed.machine, &wanted, OWNED).await {
-            // The finalizer is gone, and with it the Machine.
-            Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-            result => errors.extend(result.err()),
-        }
+        let errors = write_back(&self.machines, &observed.machine, plan.machine, OWNED, errors, |machine| {
+            &mut machine.status.get_or_insert_default().observed_generation
+        })
+        .await;
         finish(errors, action)
     }
 

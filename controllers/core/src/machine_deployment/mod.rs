@@ -11,17 +11,16 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
-use engine::object::{is_deleting, label, uid};
+use engine::object::{label, uid};
 use engine::{
     Action, Applied, Change, Controller, Error, External, Manager, NamespacedName, Objects, Reconciler,
     Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
-use schemas::meta::ContractVersionedObjectReference;
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Reference, finish};
+use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, write_back};
 use crate::selector;
 
 /// The finalizer.
@@ -151,17 +150,11 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
-        let cluster_name =
-            NamespacedName::new(request.namespace.as_str(), deployment.spec.cluster_name.as_str());
-        let Some(cluster) = self.clusters.get(&cluster_name) else {
-            return Err(Error::failed(format!(
-                "Cluster {cluster_name} of MachineDeployment {request} does not exist"
-            )));
-        };
+        let cluster =
+            cluster_of::<MachineDeployment>(&self.clusters, &request, &deployment.spec.cluster_name)?;
         let deployment = engine::finalizer::ensure(&self.deployments, &deployment, FINALIZER).await?;
-        let mut paused = deployment.as_ref().clone();
-        if engine::paused::set(&mut paused, Some(&cluster), self.manager.clock().now()) {
-            self.deployments.patch(&deployment, &paused, OWNED).await?;
+        let now = self.manager.clock().now();
+        if is_paused(&self.deployments, &deployment, &cluster, (OWNED, now)).await? {
             return Ok(Action::done());
         }
         let observed = self.gather(deployment, cluster).await;
@@ -171,23 +164,13 @@ impl Reconciler for Controls {
 }
 
 impl Controls {
-    async fn reference(
-        &self,
-        namespace: &str,
-        reference: Option<&ContractVersionedObjectReference>,
-    ) -> Reference {
-        match reference {
-            None => Reference::None,
-            Some(reference) => Reference::of(self.external.get(namespace, reference).await),
-        }
-    }
-
     async fn gather(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
         let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
         let name = deployment.metadata.name.clone().unwrap_or_default();
         let spec = &deployment.spec.template.spec;
-        let bootstrap = self.reference(&namespace, spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure = self.reference(&namespace, Some(&spec.infrastructure_ref)).await;
+        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
         let mut sets = self.sets.by_cluster(&NamespacedName::of(cluster.as_ref()));
         sets.retain(|set| match owners::controller(set.as_ref()) {
             Some(owner) => owner.uid == uid(deployment.as_ref()),
@@ -201,10 +184,7 @@ impl Controls {
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        for change in plan.external {
-            let objects = self.external.handle(&change.read);
-            errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
-        }
+        errors.extend(apply_external(&self.external, &plan.external).await);
         for (current, wanted) in &plan.sets {
             let result =
                 self.sets.apply_changed(&self.applied, FIELD_MANAGER, current.as_ref(), wanted).await;
@@ -217,16 +197,15 @@ impl Controls {
         for event in plan.events {
             self.recorder.normal(observed.deployment.as_ref(), &(), event.reason, event.message);
         }
-        let mut wanted = plan.deployment;
-        if !errors.is_empty() {
-            let before = observed.deployment.status.as_ref().and_then(|status| status.observed_generation);
-            wanted.status.get_or_insert_default().observed_generation = before;
-        }
-        match self.deployments.patch(&observed.deployment, &wanted, OWNED).await {
-            // The finalizer is gone, and with it the MachineDeployment.
-            Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-            result => errors.extend(result.err()),
-        }
+        let errors = write_back(
+            &self.deployments,
+            &observed.deployment,
+            plan.deployment,
+            OWNED,
+            errors,
+            |deployment| &mut deployment.status.get_or_insert_default().observed_generation,
+        )
+        .await;
         finish(errors, plan.action)
     }
 }

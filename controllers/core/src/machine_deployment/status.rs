@@ -12,7 +12,7 @@ use schemas::meta::Condition;
 use super::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
-use crate::change::Reference;
+use crate::scaling::{missing_templates, scaling_down, scaling_up};
 use crate::{selector, versions};
 
 /// Sets status and conditions of the planned MachineDeployment.
@@ -23,11 +23,27 @@ pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
     status.observed_generation = generation;
     let now = observed.now;
     let current = status.replicas.unwrap_or(0);
+    let deleting_now = is_deleting(observed.deployment.as_ref());
+    let desired = if deleting_now {
+        observed.deployment.spec.replicas.map(|_| 0)
+    } else {
+        observed.deployment.spec.replicas
+    };
+    // What is being deleted makes no Machine, so nothing is missing for it.
+    let missing = if deleting_now {
+        Vec::new()
+    } else {
+        missing_templates(
+            &observed.deployment.spec.template.spec,
+            &observed.bootstrap,
+            &observed.infrastructure,
+        )
+    };
     let all = [
         available(status, observed),
         rolling_out(observed),
-        scaling_up(observed, current),
-        scaling_down(observed, current),
+        scaling_up(desired, current, &missing, &[]),
+        scaling_down(desired, current),
         machines_ready("MachinesReady", &observed.machines),
         machines_up_to_date("MachinesUpToDate", &observed.machines, now),
         remediating(&observed.machines, " by MachineDeployment"),
@@ -142,54 +158,6 @@ fn rolling_out(observed: &Observed) -> Condition {
     let mut lines = vec![format!("Rolling out {count} not up-to-date replicas")];
     lines.extend(reasons.into_keys().map(|(_, line)| line));
     conditions::new("RollingOut", TRUE, "RollingOut", lines.join("\n"))
-}
-
-fn desired(observed: &Observed) -> Option<i32> {
-    let replicas = observed.deployment.spec.replicas?;
-    Some(if is_deleting(observed.deployment.as_ref()) { 0 } else { replicas })
-}
-
-/// What has to exist before a Machine can be made, and does not.
-fn missing(observed: &Observed) -> Vec<String> {
-    let spec = &observed.deployment.spec.template.spec;
-    let bootstrap = spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
-    let rows =
-        [(&observed.bootstrap, bootstrap), (&observed.infrastructure, spec.infrastructure_ref.kind.as_str())];
-    let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
-    missing.map(|(_, kind)| format!("* {kind} does not exist")).collect()
-}
-
-fn scaling_up(observed: &Observed, current: i32) -> Condition {
-    const TYPE: &str = "ScalingUp";
-    let Some(desired) = desired(observed) else {
-        return is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set");
-    };
-    let missing = if is_deleting(observed.deployment.as_ref()) { Vec::new() } else { missing(observed) };
-    if current >= desired {
-        let message = if missing.is_empty() {
-            String::new()
-        } else {
-            format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
-        };
-        return is_false(TYPE, "NotScalingUp", message);
-    }
-    let mut message = format!("Scaling up from {current} to {desired} replicas");
-    if !missing.is_empty() {
-        message.push_str(&format!(" is blocked because:\n{}", missing.join("\n")));
-    }
-    conditions::new(TYPE, TRUE, TYPE, message)
-}
-
-fn scaling_down(observed: &Observed, current: i32) -> Condition {
-    const TYPE: &str = "ScalingDown";
-    match desired(observed) {
-        None => is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set"),
-        Some(desired) if current > desired => {
-            let message = format!("Scaling down from {current} to {desired} replicas");
-            conditions::new(TYPE, TRUE, TYPE, message)
-        }
-        Some(_) => is_false(TYPE, "NotScalingDown", ""),
-    }
 }
 
 fn deleting(observed: &Observed) -> Condition {

@@ -1,6 +1,6 @@
 //! When a MachineSet's template is that of its MachineDeployment.
 
-use engine::names::fnv1a;
+use machinery::hash::fnv1a_32;
 use schemas::cluster::{MachineDeletionSpec, MachineTemplateSpec};
 use schemas::meta::ObjectMetaTemplate;
 
@@ -25,7 +25,7 @@ pub fn is_same(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
 /// A number that stands for the rollout fields.
 pub fn hash(template: &MachineTemplateSpec) -> u32 {
     let text = serde_json::to_string(&rollout_fields(template)).unwrap_or_default();
-    fnv1a(text.as_bytes())
+    fnv1a_32(text.as_bytes())
 }
 
 /// Why Machines of `current` are not up to date with `desired`, the version first.

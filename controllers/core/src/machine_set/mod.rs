@@ -19,11 +19,10 @@ use engine::{
 };
 use kube::api::DynamicObject;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
-use schemas::meta::ContractVersionedObjectReference;
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Event, Reference, finish};
+use crate::change::{Event, Reference, apply_external, cluster_of, finish, is_paused, write_back};
 use crate::selector;
 
 /// The finalizer.
@@ -155,16 +154,10 @@ fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Requ
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(set) = self.sets.get(&request) else { return Ok(Action::done()) };
-        let cluster_name = NamespacedName::new(request.namespace.as_str(), set.spec.cluster_name.as_str());
-        let Some(cluster) = self.clusters.get(&cluster_name) else {
-            return Err(Error::failed(format!(
-                "Cluster {cluster_name} of MachineSet {request} does not exist"
-            )));
-        };
+        let cluster = cluster_of::<MachineSet>(&self.clusters, &request, &set.spec.cluster_name)?;
         let set = engine::finalizer::ensure(&self.sets, &set, FINALIZER).await?;
-        let mut paused = set.as_ref().clone();
-        if engine::paused::set(&mut paused, Some(&cluster), self.manager.clock().now()) {
-            self.sets.patch(&set, &paused, OWNED).await?;
+        let now = self.manager.clock().now();
+        if is_paused(&self.sets, &set, &cluster, (OWNED, now)).await? {
             return Ok(Action::done());
         }
         let observed = self.gather(set, cluster).await;
@@ -174,23 +167,14 @@ impl Reconciler for Controls {
 }
 
 impl Controls {
-    async fn reference(
-        &self,
-        namespace: &str,
-        reference: Option<&ContractVersionedObjectReference>,
-    ) -> Reference {
-        match reference {
-            None => Reference::None,
-            Some(reference) => Reference::of(self.external.get(namespace, reference).await),
-        }
-    }
-
     async fn gather(&self, set: Arc<MachineSet>, cluster: Arc<Cluster>) -> Observed {
         let namespace = set.metadata.namespace.clone().unwrap_or_default();
         let spec = &set.spec.template.spec;
-        let bootstrap = self.reference(&namespace, spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure = self.reference(&namespace, Some(&spec.infrastructure_ref)).await;
-        let control_plane = self.reference(&namespace, cluster.spec.control_plane_ref.as_ref()).await;
+        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
+        let infrastructure =
+            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
+        let control_plane =
+            Reference::read(&self.external, &namespace, cluster.spec.control_plane_ref.as_ref()).await;
         let mut machines = self.machines.by_owner(uid(set.as_ref()));
         machines.retain(|machine| owners::is_controlled_by(machine.as_ref(), uid(set.as_ref())));
         if !is_deleting(set.as_ref()) {
@@ -236,10 +220,7 @@ impl Controls {
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
         let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        for change in plan.external {
-            let objects = self.external.handle(&change.read);
-            errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
-        }
+        errors.extend(apply_external(&self.external, &plan.external).await);
         for (current, wanted) in &plan.sync {
             let result =
                 self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(current), wanted).await;
@@ -282,16 +263,10 @@ impl Controls {
                 Err(error) => errors.push(error),
             }
         }
-        let mut wanted = plan.set;
-        if !errors.is_empty() {
-            let before = observed.set.status.as_ref().and_then(|status| status.observed_generation);
-            wanted.status.get_or_insert_default().observed_generation = before;
-        }
-        match self.sets.patch(&observed.set, &wanted, OWNED).await {
-            // The finalizer is gone, and with it the MachineSet.
-            Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
-            result => errors.extend(result.err()),
-        }
+        let errors = write_back(&self.sets, &observed.set, plan.set, OWNED, errors, |set| {
+            &mut set.status.get_or_insert_default().observed_generation
+        })
+        .await;
         finish(errors, plan.action)
     }
 
@@ -303,7 +278,7 @@ impl Controls {
 /// The label of Machines with their MachineSet's name.
 fn set_name_label(set: &MachineSet) -> (String, String) {
     let name = set.metadata.name.as_deref().unwrap_or_default();
-    (SET_NAME.to_owned(), engine::names::label_value(name))
+    (SET_NAME.to_owned(), schemas::naming::label_value(name))
 }
 
 /// Whether a MachineDeployment controls the MachineSet.

@@ -1,6 +1,6 @@
 //! Status and conditions of a MachineSet.
 
-use engine::conditions::{self, TRUE, is_false, is_unknown};
+use engine::conditions::{self, TRUE, is_false};
 use engine::object::is_deleting;
 use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSetStatus};
@@ -9,7 +9,7 @@ use schemas::meta::Condition;
 use super::Observed;
 use super::plan::Plan;
 use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
-use crate::change::Reference;
+use crate::scaling::{missing_templates, scaling_down, scaling_up};
 use crate::{selector, versions};
 
 /// Sets status and conditions of the planned MachineSet. `blocked` says why no Machine may be made.
@@ -20,9 +20,18 @@ pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     status.observed_generation = generation;
     let current = status.replicas.unwrap_or(0);
     let now = observed.now;
+    let deleting_now = is_deleting(observed.set.as_ref());
+    let desired =
+        if deleting_now { observed.set.spec.replicas.map(|_| 0) } else { observed.set.spec.replicas };
+    // What is being deleted makes no Machine, so nothing is missing for it.
+    let missing = if deleting_now {
+        Vec::new()
+    } else {
+        missing_templates(&observed.set.spec.template.spec, &observed.bootstrap, &observed.infrastructure)
+    };
     let all = [
-        scaling_up(observed, current, blocked),
-        scaling_down(observed, current),
+        scaling_up(desired, current, &missing, blocked),
+        scaling_down(desired, current),
         machines_ready("MachinesReady", &observed.machines),
         machines_up_to_date("MachinesUpToDate", &observed.machines, now),
         remediating(&observed.machines, " by MachineSet"),
@@ -54,61 +63,6 @@ fn counters(status: &mut MachineSetStatus, observed: &Observed) {
     deprecated.fully_labeled_replicas = Some(count(&has_all));
     deprecated.ready_replicas = Some(count(&|machine| machine.condition_is_true("NodeReady")));
     deprecated.available_replicas = Some(count_true(machines, "Available"));
-}
-
-fn desired(observed: &Observed) -> Option<i32> {
-    let replicas = observed.set.spec.replicas?;
-    Some(if is_deleting(observed.set.as_ref()) { 0 } else { replicas })
-}
-
-/// Why Machines can't be made: missing templates and failed preflight checks.
-fn reasons(observed: &Observed, blocked: &[String]) -> Vec<String> {
-    if is_deleting(observed.set.as_ref()) {
-        return Vec::new();
-    }
-    let spec = &observed.set.spec.template.spec;
-    let bootstrap = spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
-    let rows =
-        [(&observed.bootstrap, bootstrap), (&observed.infrastructure, spec.infrastructure_ref.kind.as_str())];
-    let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
-    let mut reasons: Vec<String> = missing.map(|(_, kind)| format!("* {kind} does not exist")).collect();
-    reasons.extend(blocked.iter().cloned());
-    reasons
-}
-
-fn scaling_up(observed: &Observed, current: i32, blocked: &[String]) -> Condition {
-    const TYPE: &str = "ScalingUp";
-    let Some(desired) = desired(observed) else {
-        return is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set");
-    };
-    if current >= desired {
-        // Preflight checks only matter when there is something to make.
-        let missing = reasons(observed, &[]);
-        let message = if missing.is_empty() {
-            String::new()
-        } else {
-            format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
-        };
-        return is_false(TYPE, "NotScalingUp", message);
-    }
-    let mut message = format!("Scaling up from {current} to {desired} replicas");
-    let reasons = reasons(observed, blocked);
-    if !reasons.is_empty() {
-        message.push_str(&format!(" is blocked because:\n{}", reasons.join("\n")));
-    }
-    conditions::new(TYPE, TRUE, TYPE, message)
-}
-
-fn scaling_down(observed: &Observed, current: i32) -> Condition {
-    const TYPE: &str = "ScalingDown";
-    match desired(observed) {
-        None => is_unknown(TYPE, "WaitingForReplicasSet", "Waiting for spec.replicas set"),
-        Some(desired) if current > desired => {
-            let message = format!("Scaling down from {current} to {desired} replicas");
-            conditions::new(TYPE, TRUE, TYPE, message)
-        }
-        Some(_) => is_false(TYPE, "NotScalingDown", ""),
-    }
 }
 
 fn deleting(observed: &Observed) -> Condition {

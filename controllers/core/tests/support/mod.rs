@@ -149,7 +149,7 @@ impl World {
 async fn listen(server: &Server, network: &Arc<dyn Network>, clock: &Clock, random: &Random) -> String {
     let now = clock.now();
     let authority =
-        CertificateAuthority::generate("kubernetes", KeyAlgorithm::EcdsaP256, None, now, random).unwrap();
+        CertificateAuthority::generate("kubernetes-ca", KeyAlgorithm::EcdsaP256, None, now, random).unwrap();
     let identity = authority.issue(&Leaf::server("kubernetes", vec![HOST.to_owned()]), now, random).unwrap();
     let admin = authority.issue(&Leaf::client("admin", &["system:masters"]), now, random).unwrap();
     let certificates = Arc::new(ServerCertificates::new(&identity).unwrap());

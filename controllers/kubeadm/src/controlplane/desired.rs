@@ -53,7 +53,7 @@ pub fn labels(control_plane: &KubeadmControlPlane, cluster: &str) -> BTreeMap<St
     [
         (shared::CLUSTER_NAME.to_owned(), cluster.to_owned()),
         (shared::CONTROL_PLANE.to_owned(), String::new()),
-        (shared::CONTROL_PLANE_NAME.to_owned(), shared::label_value(name)),
+        (shared::CONTROL_PLANE_NAME.to_owned(), schemas::naming::label_value(name)),
     ]
     .into()
 }

@@ -21,11 +21,11 @@ use serde_json::json;
 
 use self::plan::{Observed, Part, Plan, parts, plan};
 use crate::backend::Backend;
-use crate::hash::fnv1a;
 use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER};
 use crate::owner::owner_name;
 use crate::workload::objects::{Host, provider_id};
 use crate::workload::{Authorities, Workload};
+use machinery::hash::fnv1a_64;
 
 /// The conditions that this controller writes.
 const OWNED: &[&str] =
@@ -191,8 +191,8 @@ impl DevMachineReconciler {
             name: gathered.read.metadata.name.clone().unwrap_or_default(),
             version: gathered.machine.spec.version.clone().unwrap_or_default(),
             control_plane: gathered.control_plane,
-            member_id: fnv1a(uid(gathered.read.as_ref()).as_bytes()),
-            cluster_id: fnv1a(uid(gathered.cluster.as_ref()).as_bytes()),
+            member_id: fnv1a_64(uid(gathered.read.as_ref()).as_bytes()),
+            cluster_id: fnv1a_64(uid(gathered.cluster.as_ref()).as_bytes()),
         };
         for part in &plan.running {
             let outcome = workload.start(&host, *part, &authorities).await;

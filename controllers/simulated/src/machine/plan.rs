@@ -190,7 +190,7 @@ fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
 
 /// A number in 0..1 that `seed` decides (FNV-1a).
 fn fraction(seed: &str) -> f64 {
-    let hash = crate::hash::fnv1a(seed.as_bytes());
+    let hash = machinery::hash::fnv1a_64(seed.as_bytes());
     (hash >> 11) as f64 / (1u64 << 53) as f64
 }
 

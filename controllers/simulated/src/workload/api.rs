@@ -75,9 +75,10 @@ impl Api {
     }
 
     /// The object, if it is there.
-    pub fn get(&self, place: Place<'_>) -> Option<Value> {
+    pub async fn get(&self, place: Place<'_>) -> Option<Value> {
         let served = self.served(place.group, place.plural).ok()?;
-        let bytes = self.registry.get(&served, place.namespace, place.name, Subresource::None, "").ok()?;
+        let got = self.registry.get(&served, place.namespace, place.name, Subresource::None, "").await;
+        let bytes = got.ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 

@@ -34,7 +34,7 @@ impl Connect for Eviction {
 async fn evict(api: &Api, request: &ConnectRequest) -> Result<Response<Body>, Status> {
     let place = Place::pod(&request.namespace, &request.name);
     let resource = machinery::status::GroupResource { group: "", resource: "pods" };
-    let pod = api.get(place).ok_or_else(|| Status::not_found(resource, &request.name))?;
+    let pod = api.get(place).await.ok_or_else(|| Status::not_found(resource, &request.name))?;
     let budgets =
         Place { group: "policy", plural: "poddisruptionbudgets", namespace: &request.namespace, name: "" };
     for budget in api.list(budgets, "").await? {

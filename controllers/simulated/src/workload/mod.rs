@@ -112,7 +112,8 @@ impl Workload {
         let store = store.map_err(|error| Error::Start(error.to_string()))?;
         let options = registry::Options {
             kinds: kinds::manifests(),
-            housekeeping: Housekeeping { service_accounts: false, ..Housekeeping::default() },
+            // Everybody who gets in is an administrator: no roles.
+            housekeeping: Housekeeping { service_accounts: false, roles: false, ..Housekeeping::default() },
             ..registry::Options::default()
         };
         let registry = Registry::open(store, clock.clone(), random.clone(), options)
@@ -224,7 +225,7 @@ impl Workload {
     pub async fn stop(&self, name: &str) -> Result<(), Error> {
         self.api.delete(Place::node(name)).await?;
         let etcd = format!("etcd-{name}");
-        if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).is_some() {
+        if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).await.is_some() {
             // Whoever holds a list of members from before must see that this one is gone.
             let removed = serde_json::json!({"metadata": {"annotations": {ETCD_MEMBER_REMOVED: ""}}});
             self.api.merge(Place::pod(KUBE_SYSTEM, &etcd), removed).await?;

@@ -1,0 +1,286 @@
+//! One rule of a role: what it allows, and which rules it covers.
+//!
+//! The semantics are those of `k8s.io/component-helpers/auth/rbac` and Kubernetes' rbac registry.
+
+use std::collections::BTreeMap;
+
+use machinery::field::quote;
+use serde::Deserialize;
+
+use crate::attributes::Attributes;
+
+/// A `PolicyRule`. A `*` among verbs, groups or resources stands for all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rule {
+    /// What may be done.
+    pub verbs: Vec<String>,
+    /// API groups, empty text for the core group.
+    pub api_groups: Vec<String>,
+    /// `pods`, `pods/status`, `*/scale`
+    pub resources: Vec<String>,
+    /// Only objects of these names; none: all.
+    pub resource_names: Vec<String>,
+    /// Paths that are no resources; a trailing `*` stands for any rest.
+    #[serde(rename = "nonResourceURLs")]
+    pub non_resource_urls: Vec<String>,
+}
+
+const ALL: &str = "*";
+
+fn has(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|one| one == wanted)
+}
+
+fn matches(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|one| one == ALL || one == wanted)
+}
+
+/// Whether `list` has everything that `wanted` has.
+fn has_all(list: &[String], wanted: &[String]) -> bool {
+    has(list, ALL) || wanted.iter().all(|one| has(list, one))
+}
+
+/// Whether `pattern` stands for `path`.
+fn path_matches(pattern: &str, path: &str) -> bool {
+    pattern == path || (pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*')))
+}
+
+/// Whether `pattern`, as `*/status`, stands for that subresource of every resource.
+fn any_resource(pattern: &str, subresource: &str) -> bool {
+    !subresource.is_empty() && pattern.strip_prefix("*/").is_some_and(|rest| rest == subresource)
+}
+
+impl Rule {
+    /// A rule for everything of one sort.
+    fn all(resources: bool) -> Self {
+        let all = || vec![ALL.to_owned()];
+        if resources {
+            Self { verbs: all(), api_groups: all(), resources: all(), ..Self::default() }
+        } else {
+            Self { verbs: all(), non_resource_urls: all(), ..Self::default() }
+        }
+    }
+
+    /// The rules of somebody who may do everything.
+    pub(crate) fn full_authority() -> [Self; 2] {
+        [Self::all(true), Self::all(false)]
+    }
+
+    /// Whether it allows the request.
+    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
+        if !matches(&self.verbs, attributes.verb) {
+            return false;
+        }
+        let Some(asked) = attributes.resource else {
+            return self.non_resource_urls.iter().any(|url| path_matches(url, attributes.path));
+        };
+        matches(&self.api_groups, asked.group)
+            && self.resources.iter().any(|one| names(one, asked.resource, asked.subresource))
+            && (self.resource_names.is_empty() || has(&self.resource_names, asked.name))
+    }
+
+    /// Whether whoever has this rule has everything that `other` gives. `other` is one of [`Rule::parts`].
+    fn covers(&self, other: &Self) -> bool {
+        let names = if other.resource_names.is_empty() {
+            self.resource_names.is_empty()
+        } else {
+            self.resource_names.is_empty() || has_all(&self.resource_names, &other.resource_names)
+        };
+        let resource = |one: &String| {
+            has(&self.resources, one)
+                || one.split_once('/').is_some_and(|(_, part)| has(&self.resources, &format!("*/{part}")))
+        };
+        let url = |one: &String| self.non_resource_urls.iter().any(|pattern| path_matches(pattern, one));
+        names
+            && has_all(&self.verbs, &other.verbs)
+            && has_all(&self.api_groups, &other.api_groups)
+            && (has(&self.resources, ALL) || other.resources.iter().all(resource))
+            && other.non_resource_urls.iter().all(url)
+    }
+
+    /// The rule as rules of one verb, group, resource and name each.
+    fn parts(&self) -> Vec<Self> {
+        let one = |text: &String| vec![text.clone()];
+        let mut parts = Vec::new();
+        for (group, resource) in
+            self.api_groups.iter().flat_map(|group| self.resources.iter().map(move |one| (group, one)))
+        {
+            for verb in &self.verbs {
+                let part = Self {
+                    verbs: one(verb),
+                    api_groups: one(group),
+                    resources: one(resource),
+                    ..Self::default()
+                };
+                if self.resource_names.is_empty() {
+                    parts.push(part);
+                } else {
+                    let named = |name| Self { resource_names: one(name), ..part.clone() };
+                    parts.extend(self.resource_names.iter().map(named));
+                }
+            }
+        }
+        for url in &self.non_resource_urls {
+            let part = |verb| Self { verbs: one(verb), non_resource_urls: one(url), ..Self::default() };
+            parts.extend(self.verbs.iter().map(part));
+        }
+        parts
+    }
+
+    /// As errors show it: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
+    fn shown(&self) -> String {
+        let lists = [
+            ("APIGroups", &self.api_groups),
+            ("Resources", &self.resources),
+            ("NonResourceURLs", &self.non_resource_urls),
+            ("ResourceNames", &self.resource_names),
+            ("Verbs", &self.verbs),
+        ];
+        let filled = lists.into_iter().filter(|(_, list)| !list.is_empty());
+        let parts: Vec<String> = filled.map(|(name, list)| format!("{name}:{}", quoted(list))).collect();
+        format!("{{{}}}", parts.join(", "))
+    }
+}
+
+/// Whether a rule's `pattern` stands for the resource.
+fn names(pattern: &str, resource: &str, subresource: &str) -> bool {
+    if pattern == ALL || any_resource(pattern, subresource) {
+        return true;
+    }
+    if subresource.is_empty() {
+        return pattern == resource;
+    }
+    pattern.split_once('/').is_some_and(|(one, part)| one == resource && part == subresource)
+}
+
+/// A list of texts as Go's `%q` writes it.
+pub(crate) fn quoted(list: &[String]) -> String {
+    let items: Vec<String> = list.iter().map(|text| quote(text)).collect();
+    format!("[{}]", items.join(" "))
+}
+
+/// What `wanted` gives beyond `owned`, as errors show it, sorted; `None` when nothing.
+pub(crate) fn beyond(owned: &[&Rule], wanted: &[Rule]) -> Option<Vec<String>> {
+    let parts = wanted.iter().flat_map(Rule::parts);
+    let missing: Vec<Rule> = parts.filter(|part| !owned.iter().any(|rule| rule.covers(part))).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    // Rules that differ in their verb only are shown as one.
+    let mut shown: Vec<String> = Vec::new();
+    let mut by_resource: BTreeMap<[Vec<String>; 3], Rule> = BTreeMap::new();
+    for rule in missing {
+        if !rule.non_resource_urls.is_empty() {
+            shown.push(rule.shown());
+            continue;
+        }
+        let key = [rule.api_groups.clone(), rule.resources.clone(), rule.resource_names.clone()];
+        match by_resource.get_mut(&key) {
+            Some(known) => known.verbs.extend(rule.verbs),
+            None => drop(by_resource.insert(key, rule)),
+        }
+    }
+    shown.extend(by_resource.values().map(Rule::shown));
+    shown.sort();
+    shown.dedup();
+    Some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attributes::Resource;
+    use crate::user::User;
+
+    fn list(text: &str) -> Vec<String> {
+        text.split(' ').filter(|one| !one.is_empty()).map(|one| one.replace("core", "")).collect()
+    }
+
+    fn rule(verbs: &str, groups: &str, resources: &str, names: &str) -> Rule {
+        Rule {
+            verbs: list(verbs),
+            api_groups: list(groups),
+            resources: list(resources),
+            resource_names: list(names),
+            ..Rule::default()
+        }
+    }
+
+    fn urls(verbs: &str, urls: &str) -> Rule {
+        Rule { verbs: list(verbs), non_resource_urls: list(urls), ..Rule::default() }
+    }
+
+    #[test]
+    fn rules_allow_what_they_name() {
+        let user = User::default();
+        // rule, verb, group, resource, subresource, name, allowed
+        let table = [
+            (rule("get", "core", "pods", ""), ["get", "", "pods", "", "a"], true),
+            (rule("get", "core", "pods", ""), ["list", "", "pods", "", ""], false),
+            (rule("get", "core", "pods", ""), ["get", "apps", "pods", "", "a"], false),
+            (rule("get", "core", "pods", ""), ["get", "", "pods", "status", "a"], false),
+            (rule("get", "core", "pods/status", ""), ["get", "", "pods", "status", "a"], true),
+            (rule("get", "core", "pods/status", ""), ["get", "", "pods", "", "a"], false),
+            (rule("get", "core", "*/status", ""), ["get", "", "pods", "status", "a"], true),
+            (rule("get", "core", "*/status", ""), ["get", "", "pods", "", "a"], false),
+            (rule("get", "core", "*/status", ""), ["get", "", "pods", "scale", "a"], false),
+            (rule("*", "*", "*", ""), ["escalate", "x.io", "things", "part", "a"], true),
+            (rule("get", "core", "pods", "a b"), ["get", "", "pods", "", "b"], true),
+            (rule("get", "core", "pods", "a b"), ["get", "", "pods", "", "c"], false),
+            (rule("create", "core", "pods", "a"), ["create", "", "pods", "", ""], false),
+            (urls("get", "*"), ["get", "", "pods", "", ""], false),
+        ];
+        for (rule, [verb, group, resource, subresource, name], allowed) in table {
+            let resource = Resource { group, resource, subresource, name, ..Resource::default() };
+            let attributes = Attributes { user: &user, verb, path: "", resource: Some(resource) };
+            assert_eq!(rule.allows(&attributes), allowed, "{rule:?} {attributes:?}");
+        }
+        let table = [
+            ("/healthz", "/healthz", true),
+            ("/healthz", "/healthz/x", false),
+            ("/api/*", "/api/v1", true),
+            ("/api/*", "/api", false),
+            ("/ap*", "/apis", true),
+            ("*", "/anything", true),
+        ];
+        for (pattern, path, allowed) in table {
+            let attributes = Attributes { user: &user, verb: "get", path, resource: None };
+            assert_eq!(urls("get", pattern).allows(&attributes), allowed, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn nobody_grants_more_than_they_have() {
+        // owned, wanted, what is missing
+        let table = [
+            (vec![rule("get list", "core", "pods", "")], rule("get", "core", "pods", "a"), ""),
+            (vec![rule("get", "core", "pods", "a")], rule("get", "core", "pods", ""), "*"),
+            (vec![rule("get", "core", "pods", "a b")], rule("get", "core", "pods", "b"), ""),
+            (vec![rule("get", "core", "*/scale", "")], rule("get", "core", "x/scale y/scale", ""), ""),
+            (vec![rule("get", "core", "*/scale", "")], rule("get", "core", "x/status", ""), "*"),
+            (
+                vec![rule("get", "core", "pods", ""), rule("get", "apps", "pods", "")],
+                rule("get", "core apps", "pods", ""),
+                "",
+            ),
+            (vec![urls("get", "/a/*")], urls("get", "/a/b /a/*"), ""),
+            (vec![urls("get", "/a/*")], urls("get", "/a"), "*"),
+            (vec![rule("*", "*", "*", "")], urls("get", "/a"), "*"),
+            (
+                vec![rule("get", "core", "pods", "")],
+                rule("get list watch", "core", "pods secrets", ""),
+                r#"{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]} {APIGroups:[""], Resources:["secrets"], Verbs:["get" "list" "watch"]}"#,
+            ),
+        ];
+        for (owned, wanted, expected) in table {
+            let owned: Vec<&Rule> = owned.iter().collect();
+            let missing = beyond(&owned, std::slice::from_ref(&wanted)).map(|list| list.join(" "));
+            match expected {
+                "" => assert_eq!(missing, None, "{owned:?} {wanted:?}"),
+                "*" => assert!(missing.is_some(), "{owned:?} {wanted:?}"),
+                text => assert_eq!(missing.as_deref(), Some(text)),
+            }
+        }
+    }
+}

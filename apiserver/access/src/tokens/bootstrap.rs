@@ -1,0 +1,103 @@
+//! Bootstrap tokens: Secrets in `kube-system` that let a new node ask for its certificate.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use machinery::meta;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::Inner;
+use crate::user::User;
+
+const NAMESPACE: &str = "kube-system";
+const TYPE: &str = "bootstrap.kubernetes.io/token";
+const USER_PREFIX: &str = "system:bootstrap:";
+/// The group of all bootstrap tokens, and what the others of their groups begin with.
+const GROUP: &str = "system:bootstrappers";
+
+/// Id and secret of a bootstrap token; `None` when it does not look like one.
+pub(super) fn split(token: &str) -> Option<(&str, &str)> {
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let (id, secret) = token.split_once('.')?;
+    (id.len() == 6 && secret.len() == 16 && plain(id) && plain(secret)).then_some((id, secret))
+}
+
+/// Whether a group may be given to a bootstrap token: `\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`
+fn is_group(group: &str) -> bool {
+    let Some(rest) = group.strip_prefix(GROUP).and_then(|rest| rest.strip_prefix(':')) else { return false };
+    let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    rest.len() <= 256
+        && rest.bytes().all(|byte| word(byte) || matches!(byte, b':' | b'-'))
+        && rest.bytes().last().is_some_and(word)
+}
+
+impl Inner {
+    /// The user of a bootstrap token, when its Secret says that it is good for authentication.
+    pub(super) fn bootstrap(&self, id: &str, secret: &str) -> Option<User> {
+        let object = self.object("secrets", Some(NAMESPACE), &format!("bootstrap-token-{id}"))?;
+        let data = |key: &str| text(&object, key);
+        // Compared as hashes, so that the time it takes says nothing of how much is right.
+        let same = Sha256::digest(data("token-secret")) == Sha256::digest(secret);
+        let good = object["type"] == TYPE
+            && !meta::is_deleting(&object)
+            && same
+            && data("token-id") == id
+            && data("usage-bootstrap-authentication") == "true"
+            && !self.is_expired(&data("expiration"));
+        if !good {
+            return None;
+        }
+        let extra = data("auth-extra-groups");
+        let mut groups: Vec<&str> = extra.split(',').filter(|group| !group.is_empty()).collect();
+        if !groups.iter().all(|group| is_group(group)) {
+            tracing::warn!(id, "a bootstrap token has a group that it may not have");
+            return None;
+        }
+        groups.push(GROUP);
+        groups.sort_unstable();
+        groups.dedup();
+        Some(User::new(format!("{USER_PREFIX}{id}"), groups))
+    }
+
+    /// What is no time has expired.
+    fn is_expired(&self, expiration: &str) -> bool {
+        !expiration.is_empty()
+            && machinery::clock::parse_rfc3339(expiration).is_none_or(|time| self.clock.now() >= time)
+    }
+}
+
+/// An entry of a Secret's data; empty for none.
+fn text(secret: &Value, key: &str) -> String {
+    let encoded = secret["data"][key].as_str().unwrap_or_default();
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bootstrap_tokens_have_a_form() {
+        assert_eq!(split("abcdef.0123456789abcdef"), Some(("abcdef", "0123456789abcdef")));
+        for token in [
+            "abcdef",
+            "abcdef.0123456789abcde",
+            "ABCDEF.0123456789abcdef",
+            "a.b.c",
+            "abcdef.0123456789abcdeF",
+        ] {
+            assert_eq!(split(token), None, "{token}");
+        }
+        for (group, good) in [
+            ("system:bootstrappers:kubeadm:default-node-token", true),
+            ("system:bootstrappers:a", true),
+            ("system:bootstrappers", false),
+            ("system:bootstrappers:", false),
+            ("system:bootstrappers:a-", false),
+            ("system:masters", false),
+        ] {
+            assert_eq!(is_group(group), good, "{group}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What an evaluation did cost: cel-go's `interpreter/runtimecost.go` and the functions of Kubernetes' library.
+
+use super::{LIST, MAP, PATTERN, TRAVERSAL, scaled};
+use crate::cel::ast::{Expr, ExprKind};
+use crate::cel::value::Val;
+
+/// Cost of making a list or a map; one of constants is made when the rule is compiled.
+pub fn made(expr: &Expr) -> u64 {
+    match &expr.kind {
+        _ if is_constant(expr) => 0,
+        ExprKind::Map(_) => MAP,
+        _ => LIST,
+    }
+}
+
+/// Whether the expression is a literal, or a list or map of literals.
+pub fn is_constant(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Null
+        | ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Uint(_)
+        | ExprKind::Double(_)
+        | ExprKind::Text(_)
+        | ExprKind::Bytes(_) => true,
+        ExprKind::List(items) => items.iter().all(|(_, item)| is_constant(item)),
+        ExprKind::Map(entries) => {
+            entries.iter().all(|(_, key, value)| is_constant(key) && is_constant(value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether cel-go computes the call once, when the rule is compiled.
+pub fn is_folded(name: &str, args: &[Expr]) -> bool {
+    const CONVERSIONS: [&str; 8] =
+        ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"];
+    match args {
+        [argument] => CONVERSIONS.contains(&name) && is_constant(argument),
+        [_, list] => name == "@in" && is_constant(list),
+        _ => false,
+    }
+}
+
+/// Cost of a call, its arguments aside; the receiver is the first of them.
+pub fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
+    let at = |index: usize| args.get(index).map_or(0, size);
+    let traversal = |size: u64| scaled(size, TRAVERSAL);
+    match (name, args) {
+        ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", [first, ..]) => traversed(first),
+        ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim", _) => traversal(at(0)),
+        ("replace" | "split", _) => scaled(at(0), 2.0 * TRAVERSAL),
+        ("join", _) => scaled(result.map_or(1, size), 2.0 * TRAVERSAL),
+        ("find" | "findAll" | "matches", [_, _, ..]) => {
+            scaled(at(0).saturating_add(1), TRAVERSAL).saturating_mul(scaled(at(1), PATTERN))
+        }
+        ("cidr" | "isIP" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver", _) => {
+            traversal(at(0))
+        }
+        ("ip", [Val::Text(_)]) => traversal(at(0)),
+        ("ip.isCanonical", _) => scaled(at(0), 2.0 * TRAVERSAL),
+        ("containsIP" | "containsCIDR", [_, other]) => {
+            let parse = if matches!(other, Val::Text(_)) { traversal(size(other)) } else { 0 };
+            let compare =
+                if name == "containsIP" { scaled(32, TRAVERSAL) } else { scaled(48, TRAVERSAL) + 1 };
+            compare.saturating_add(parse)
+        }
+        ("validate", [_, text]) => scaled(traversal(size(text)), 64.0 * PATTERN),
+        ("sets.contains" | "sets.intersects", [_, _]) => at(0).saturating_mul(at(1)).saturating_add(1),
+        ("sets.equivalent", [_, _]) => at(0).saturating_mul(at(1)).saturating_mul(2).saturating_add(1),
+        ("startsWith" | "endsWith", _) => traversal(at(0)),
+        ("bytes", [Val::Text(_)]) | ("string", [Val::Bytes(_)]) => traversal(at(0)),
+        ("@in", [_, list @ (Val::List(_) | Val::Array(..))]) => size(list),
+        ("_==_" | "_!=_", [a, b]) => traversal(size(a).min(size(b))),
+        ("_<_" | "_<=_" | "_>_" | "_>=_", [a @ (Val::Text(_) | Val::Bytes(_)), b]) => {
+            traversal(size(a).min(size(b)))
+        }
+        ("_+_", [a @ (Val::Text(_) | Val::Bytes(_)), b]) => traversal(size(a).saturating_add(size(b))),
+        ("contains", [_, _]) => traversal(at(0)).saturating_mul(traversal(at(1))),
+        ("format", _) => traversal(at(0)).max(1),
+        _ => 1,
+    }
+}
+
+/// Characters, bytes, items or entries; 1 for what has no size.
+fn size(value: &Val<'_>) -> u64 {
+    let size = match value {
+        Val::Text(text) => text.chars().count(),
+        Val::Bytes(bytes) => bytes.len(),
+        Val::List(list) => list.len(),
+        Val::Array(list, _) => list.len(),
+        Val::Map(map) => map.len(),
+        Val::Object(map, _) => map.len(),
+        _ => 1,
+    };
+    size as u64
+}
+
+/// Cost of reading everything in a value.
+fn traversed(value: &Val<'_>) -> u64 {
+    match value {
+        Val::Text(text) => (text.len() as f64 * TRAVERSAL) as u64,
+        Val::Bytes(bytes) => (bytes.len() as f64 * TRAVERSAL) as u64,
+        Val::List(_) | Val::Array(..) => {
+            value.items().unwrap_or_default().iter().fold(0, |sum, item| sum.saturating_add(traversed(item)))
+        }
+        Val::Map(_) | Val::Object(..) => {
+            let entries = value.entries().unwrap_or_default();
+            entries.iter().fold(0, |sum: u64, (key, value)| {
+                sum.saturating_add(traversed(key)).saturating_add(traversed(value))
+            })
+        }
+        _ => 1,
+    }
+}

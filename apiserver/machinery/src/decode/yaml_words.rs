@@ -1,0 +1,100 @@
+//! YAML syntax errors in the words of go-yaml, which people know from kubectl.
+//!
+//! Both parsers descend from libyaml and find the same mistakes; ours says more about where it was, and counts lines differently.
+
+/// The error of our parser at `line` (from 1) of a text whose document begins on `first_line`, as go-yaml has it.
+pub(super) fn syntax_error(message: &str, document: &str, line: usize, first_line: usize) -> String {
+    let lines = document.lines().count();
+    let (words, place) = match message {
+        _ if message.contains("unclosed bracket")
+            || message.contains("unexpected EOF while parsing a flow")
+            || message.contains("unexpected eof") =>
+        {
+            (unfinished(document), Place::Parsed(first_line + lines))
+        }
+        _ if message.contains("unexpected EOF while parsing a block mapping") => {
+            ("did not find expected key", Place::Parsed(first_line + lines))
+        }
+        _ if message.contains("unexpected EOF while parsing a block sequence") => {
+            ("did not find expected '-' indicator", Place::Parsed(first_line + lines))
+        }
+        _ => known(message, line),
+    };
+    match place {
+        // Both say nothing about the first line; the parser counts from 0.
+        Place::Parsed(0 | 1) | Place::Scanned(0 | 1) => format!("yaml: {words}"),
+        Place::Parsed(line) => format!("yaml: line {}: {words}", line - 1),
+        Place::Scanned(line) => format!("yaml: line {line}: {words}"),
+    }
+}
+
+/// Which part of go-yaml finds a mistake, and the line (from 1).
+enum Place {
+    Parsed(usize),
+    Scanned(usize),
+}
+
+/// Our parser's words, and go-yaml's; found by its parser rather than its scanner.
+const PARSED: [(&str, &str); 6] = [
+    ("did not find expected node content", "did not find expected node content"),
+    ("did not find expected key", "did not find expected key"),
+    ("did not find expected ',' or '}'", "did not find expected ',' or '}'"),
+    ("expected ',' or ']'", "did not find expected ',' or ']'"),
+    ("did not find expected '-' indicator", "did not find expected '-' indicator"),
+    ("did not find expected <document start>", "did not find expected <document start>"),
+];
+
+/// The same for the scanner.
+const SCANNED: [(&str, &str); 6] = [
+    ("simple key expected ':'", "could not find expected ':'"),
+    ("mapping values are not allowed", "mapping values are not allowed in this context"),
+    ("mapping keys are not allowed", "mapping keys are not allowed in this context"),
+    ("block sequence entries are not allowed", "block sequence entries are not allowed in this context"),
+    ("unexpected character", "found character that cannot start any token"),
+    ("found a tab", "found character that cannot start any token"),
+];
+
+fn known(message: &str, line: usize) -> (&str, Place) {
+    let find = |table: &[(&str, &'static str)]| {
+        table.iter().find(|(ours, _)| message.contains(ours)).map(|(_, theirs)| *theirs)
+    };
+    match (find(&PARSED), find(&SCANNED)) {
+        (Some(words), _) => (words, Place::Parsed(line)),
+        (None, Some(words)) => (words, Place::Scanned(line)),
+        // `while scanning a quoted scalar, found unknown escape character`: go-yaml leaves the first half out.
+        (None, None) => {
+            let words = message.strip_prefix("while ").and_then(|rest| rest.split_once(", "));
+            (words.map_or(message, |(_, words)| words), Place::Scanned(line))
+        }
+    }
+}
+
+/// What was missing when a text ends inside brackets.
+fn unfinished(document: &str) -> &'static str {
+    let text = document.trim_end();
+    if text.ends_with(['[', '{', ',']) || text.ends_with(':') {
+        return "did not find expected node content";
+    }
+    let open = text.rfind(['[', '{']).and_then(|at| text[at..].chars().next());
+    if open == Some('{') { "did not find expected ',' or '}'" } else { "did not find expected ',' or ']'" }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode::yaml;
+
+    #[test]
+    fn errors_of_go_yaml() {
+        let cases = [
+            ("a: [", "yaml: line 1: did not find expected node content"),
+            ("a: [b", "yaml: line 1: did not find expected ',' or ']'"),
+            ("a: {b: c", "yaml: line 1: did not find expected ',' or '}'"),
+            ("a: b: c", "yaml: mapping values are not allowed in this context"),
+            ("x: y\na: b: c\n", "yaml: line 2: mapping values are not allowed in this context"),
+            ("a: @b\n", "yaml: found character that cannot start any token"),
+        ];
+        let found: Vec<String> =
+            cases.iter().map(|(text, _)| yaml(text.as_bytes()).err().unwrap_or_default()).collect();
+        assert_eq!(found, cases.map(|(_, wanted)| wanted.to_owned()));
+    }
+}

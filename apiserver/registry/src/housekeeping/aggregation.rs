@@ -1,0 +1,148 @@
+//! ClusterRoles with an `aggregationRule` have the rules of the roles that it selects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machinery::meta;
+use machinery::selector::LabelSelector;
+use machinery::status::Status;
+use serde_json::{Map, Value, json};
+use store::{Event, EventKind};
+
+use super::Part;
+use crate::context::{Context, Input, PatchBody, Subresource};
+use crate::registry::Registry;
+
+pub(crate) const PREFIX: &str = "/registry/rbac.authorization.k8s.io/clusterroles/";
+const MANAGER: &str = "clusterrole-aggregation-controller";
+
+struct Role {
+    labels: Map<String, Value>,
+    rules: Vec<Value>,
+    /// `None`: it has rules of its own.
+    selectors: Option<Vec<LabelSelector>>,
+}
+
+/// All ClusterRoles by name. Pure.
+#[derive(Default)]
+pub(super) struct Roles {
+    roles: BTreeMap<String, Role>,
+    /// Gathering roles to look at.
+    queue: BTreeSet<String>,
+}
+
+impl Roles {
+    pub(super) fn set(&mut self, object: &Value) {
+        let selectors = object["aggregationRule"].get("clusterRoleSelectors").and_then(Value::as_array);
+        let role = Role {
+            labels: meta::labels(object).cloned().unwrap_or_default(),
+            rules: object["rules"].as_array().cloned().unwrap_or_default(),
+            // A selector that cannot be read selects nothing.
+            selectors: selectors.map(|list| {
+                list.iter().filter_map(|selector| LabelSelector::from_object(selector).ok()).collect()
+            }),
+        };
+        self.roles.insert(meta::name(object).to_owned(), role);
+        self.queue_all();
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.roles.remove(name);
+        self.queue_all();
+    }
+
+    pub(super) fn set_rules(&mut self, name: &str, rules: Vec<Value>) {
+        if let Some(role) = self.roles.get_mut(name) {
+            role.rules = rules;
+        }
+        self.queue_all();
+    }
+
+    /// There are few gathering roles, and a look at one costs little.
+    fn queue_all(&mut self) {
+        let gathering = self.roles.iter().filter(|(_, role)| role.selectors.is_some());
+        self.queue = gathering.map(|(name, _)| name.clone()).collect();
+    }
+
+    /// A role whose rules are not what it should gather, and what that is.
+    pub(super) fn next_change(&mut self) -> Option<(String, Vec<Value>)> {
+        while let Some(name) = self.queue.pop_first() {
+            let Some(role) = self.roles.get(&name) else { continue };
+            let rules = self.gathered(&name, role.selectors.as_deref().unwrap_or_default());
+            if rules != role.rules {
+                return Some((name, rules));
+            }
+        }
+        None
+    }
+
+    fn gathered(&self, name: &str, selectors: &[LabelSelector]) -> Vec<Value> {
+        let mut rules: Vec<Value> = Vec::new();
+        for selector in selectors {
+            let selected = self
+                .roles
+                .iter()
+                .filter(|(other, role)| *other != name && selector.matches(Some(&role.labels)));
+            for rule in selected.flat_map(|(_, role)| &role.rules) {
+                if !rules.contains(rule) {
+                    rules.push(rule.clone());
+                }
+            }
+        }
+        rules
+    }
+}
+
+/// Keeps the gathering roles up.
+pub(crate) struct Aggregation(Roles);
+
+impl Aggregation {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let mut roles = Roles::default();
+        for stored in registry.storage().range(PREFIX).0 {
+            if let Ok(object) = serde_json::from_slice::<Value>(&stored.value) {
+                roles.set(&object);
+            }
+        }
+        Self(roles)
+    }
+}
+
+impl Part for Aggregation {
+    fn observe(&mut self, _registry: &Registry, event: &Event) {
+        match event.kind {
+            EventKind::Deleted => self.0.remove(event.key().name()),
+            _ => {
+                if let Ok(object) = serde_json::from_slice::<Value>(&event.object.value) {
+                    self.0.set(&object);
+                }
+            }
+        }
+    }
+
+    async fn work(&mut self, registry: &Registry) -> bool {
+        while let Some((name, rules)) = self.0.next_change() {
+            if let Err(status) = write(registry, &name, rules).await
+                && !matches!(status.reason, "NotFound" | "Conflict")
+            {
+                tracing::warn!(name, %status, "a role could not be given the rules it gathers");
+            }
+        }
+        false
+    }
+}
+
+async fn write(registry: &Registry, name: &str, rules: Vec<Value>) -> Result<(), Status> {
+    let Some(served) = registry.served("rbac.authorization.k8s.io", "v1", "clusterroles") else {
+        return Ok(());
+    };
+    // A role that has gone meanwhile must not come back by the apply.
+    if registry.storage().get(&format!("{PREFIX}{name}")).is_none() {
+        return Ok(());
+    }
+    let object = json!({
+        "apiVersion": served.api_version(), "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
+    });
+    let patch = PatchBody::Apply { input: Input::new(object), force: true };
+    let mut context = Context::internal(MANAGER);
+    registry.patch(&mut context, &served, "", name, Subresource::None, patch).await.map(drop)
+}

@@ -1,0 +1,188 @@
+//! The roles and bindings that a cluster is born with: read from `policy/roles.txt`.
+
+use serde_json::{Value, json};
+
+use super::aggregation;
+
+const SOURCE: &str = include_str!("../../policy/roles.txt");
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// An object that must be there.
+pub(super) struct Default {
+    pub(super) plural: &'static str,
+    /// Empty for cluster-scoped ones.
+    pub(super) namespace: String,
+    pub(super) object: Value,
+}
+
+impl Default {
+    fn new(plural: &'static str, kind: &str, namespace: &str, name: &str) -> Self {
+        let mut object = json!({
+            "apiVersion": format!("{GROUP}/v1"), "kind": kind,
+            "metadata": {
+                "name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+                "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+            },
+        });
+        if !namespace.is_empty() {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        Self { plural, namespace: namespace.to_owned(), object }
+    }
+
+    /// A line that is indented: a rule of the role before it.
+    fn rule(&mut self, words: &[&str]) {
+        let rule = match words {
+            [verbs, paths] => {
+                let paths = paths.strip_prefix("url:").unwrap_or(paths);
+                json!({"verbs": self::verbs(verbs), "nonResourceURLs": list(paths)})
+            }
+            [verbs, groups, resources, names @ ..] => {
+                let mut rule = json!({"verbs": self::verbs(verbs), "apiGroups": list(groups), "resources": list(resources)});
+                if let [names] = names {
+                    rule["resourceNames"] = list(names).into();
+                }
+                rule
+            }
+            _ => return,
+        };
+        match self.object["rules"].as_array_mut() {
+            Some(rules) => rules.push(rule),
+            None => self.object["rules"] = json!([rule]),
+        }
+    }
+
+    fn bind(mut self, kind: &str, role: &str, subjects: &[&str]) -> Self {
+        self.object["roleRef"] = json!({"apiGroup": GROUP, "kind": kind, "name": role});
+        let subject = |word: &&str| match word.split_once('=') {
+            Some(("user", name)) => json!({"apiGroup": GROUP, "kind": "User", "name": name}),
+            Some(("group", name)) => json!({"apiGroup": GROUP, "kind": "Group", "name": name}),
+            _ => {
+                let account = word.strip_prefix("account=").unwrap_or(word);
+                let (namespace, name) = account.split_once('/').unwrap_or(("", account));
+                json!({"kind": "ServiceAccount", "namespace": namespace, "name": name})
+            }
+        };
+        if !subjects.is_empty() {
+            self.object["subjects"] = subjects.iter().map(subject).collect();
+        }
+        self
+    }
+
+    /// `to ROLE` and `from LABEL` behind the name of a cluster role.
+    fn aggregate(mut self, words: &[&str]) -> Self {
+        for pair in words.chunks(2) {
+            let label = |role: &str| format!("{GROUP}/aggregate-to-{role}");
+            match pair {
+                ["to", role] => self.object["metadata"]["labels"][label(role)] = "true".into(),
+                ["from", role] => {
+                    let selector = json!({"matchLabels": {label(role): "true"}});
+                    self.object["aggregationRule"] = json!({"clusterRoleSelectors": [selector]});
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+/// A list with commas, sorted as a real server sorts it.
+fn list(text: &str) -> Vec<String> {
+    let mut list: Vec<String> =
+        text.split(',').map(|one| if one == "core" { String::new() } else { one.to_owned() }).collect();
+    list.sort();
+    list
+}
+
+fn verbs(text: &str) -> Vec<String> {
+    let text = text.split(',').map(|verb| match verb {
+        "read" => "get,list,watch",
+        "write" => "create,update,patch,delete,deletecollection",
+        verb => verb,
+    });
+    list(&text.collect::<Vec<_>>().join(","))
+}
+
+/// All of them, in the order in which a real server makes them; roles that gather others' rules have them already.
+pub(super) fn all() -> Vec<Default> {
+    let mut all: Vec<Default> = Vec::new();
+    for line in SOURCE.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if line.starts_with(' ') {
+            if let Some(role) = all.last_mut() {
+                role.rule(&words);
+            }
+            continue;
+        }
+        all.extend(match words.as_slice() {
+            ["clusterrole", name, rest @ ..] => {
+                Some(Default::new("clusterroles", "ClusterRole", "", name).aggregate(rest))
+            }
+            ["role", namespace, name] => Some(Default::new("roles", "Role", namespace, name)),
+            ["clusterrolebinding", name, role, subjects @ ..] => {
+                let binding = Default::new("clusterrolebindings", "ClusterRoleBinding", "", name);
+                Some(binding.bind("ClusterRole", role, subjects))
+            }
+            ["rolebinding", namespace, name, role, subjects @ ..] => {
+                let binding = Default::new("rolebindings", "RoleBinding", namespace, name);
+                Some(binding.bind("Role", role, subjects))
+            }
+            _ => None,
+        });
+    }
+    gather(&mut all);
+    all
+}
+
+/// Gives the gathering roles their rules.
+fn gather(all: &mut [Default]) {
+    let mut roles = aggregation::Roles::default();
+    for one in all.iter().filter(|one| one.plural == "clusterroles") {
+        roles.set(&one.object);
+    }
+    // A role may gather from one that gathers itself.
+    while let Some((name, rules)) = roles.next_change() {
+        roles.set_rules(&name, rules.clone());
+        let mut found = all.iter_mut().filter(|one| one.plural == "clusterroles");
+        if let Some(role) = found.find(|one| one.object["metadata"]["name"] == name.as_str()) {
+            role.object["rules"] = rules.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'a>(all: &'a [Default], name: &str) -> &'a Value {
+        &all.iter().find(|one| one.object["metadata"]["name"] == name).unwrap().object
+    }
+
+    #[test]
+    fn every_line_is_read() {
+        let all = all();
+        let heads = SOURCE.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).count();
+        assert_eq!(all.len(), heads);
+        let rules = SOURCE.lines().filter(|line| line.starts_with("  ")).count();
+        let own = all.iter().filter(|one| one.object.get("aggregationRule").is_none());
+        let read: usize = own.map(|one| one.object["rules"].as_array().map_or(0, Vec::len)).sum();
+        assert_eq!(read, rules);
+        assert_eq!(
+            find(&all, "system:basic-user")["rules"][0],
+            json!({
+                "verbs": ["create"], "apiGroups": ["authorization.k8s.io"],
+                "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+            })
+        );
+    }
+
+    #[test]
+    fn admin_has_what_edit_and_view_have() {
+        let all = all();
+        let count = |name: &str| find(&all, name)["rules"].as_array().unwrap().len();
+        let (view, edit, admin) = (count("view"), count("edit"), count("admin"));
+        assert_eq!(view, count("system:aggregate-to-view"));
+        assert_eq!(edit, view + count("system:aggregate-to-edit"));
+        assert_eq!(admin, edit + count("system:aggregate-to-admin"));
+    }
+}

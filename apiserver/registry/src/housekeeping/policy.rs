@@ -1,0 +1,92 @@
+//! Sees at the start that the roles and bindings exist that every cluster has.
+
+use machinery::status::Status;
+use serde_json::{Map, Value};
+
+use super::default_roles::{self, Default};
+use crate::context::{Context, DeleteOptions, Input, Subresource};
+use crate::create::Ownership;
+use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::update::Changed;
+use crate::write::Target;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+const MANAGER: &str = "kube-apiserver";
+
+/// Creates what is missing, and adds to what is there what it should have; what somebody added stays.
+pub(crate) async fn reconcile(registry: &Registry) {
+    // All at once, so that they share the disk's syncs.
+    let writes = default_roles::all().into_iter().map(|wanted| async move {
+        if let Err(status) = ensure(registry, &wanted).await {
+            let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
+            tracing::error!(name, %status, "a role that every cluster has could not be written");
+        }
+    });
+    futures::future::join_all(writes).await;
+}
+
+async fn ensure(registry: &Registry, wanted: &Default) -> Result<(), Status> {
+    let Some(served) = registry.served(GROUP, "v1", wanted.plural) else { return Ok(()) };
+    let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
+    let target =
+        Target { served: &served, namespace: &wanted.namespace, name, subresource: Subresource::None };
+    let Some(entry) = registry.storage().get(&target.key()) else {
+        return create(registry, &served, wanted).await;
+    };
+    let Ok(stored) = serde_json::from_slice::<Value>(&entry.value) else { return Ok(()) };
+    if stored["metadata"]["annotations"][AUTOUPDATE] == "false"
+        || completed(&stored, &wanted.object) == stored
+    {
+        return Ok(());
+    }
+    let mut context = Context::internal(MANAGER);
+    // A binding cannot be bent to another role.
+    if stored["roleRef"] != wanted.object["roleRef"] {
+        let options = DeleteOptions::default();
+        registry.delete(&mut context, &served, &wanted.namespace, name, &options).await?;
+        return create(registry, &served, wanted).await;
+    }
+    let changed = registry.change(&mut context, &target, |_, live| {
+        let object = completed(live, &wanted.object);
+        Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
+    });
+    changed.await.map(drop)
+}
+
+async fn create(registry: &Registry, served: &Served, wanted: &Default) -> Result<(), Status> {
+    let mut context = Context::internal(MANAGER);
+    let input = Input::new(wanted.object.clone());
+    registry.create(&mut context, served, &wanted.namespace, "", input).await.map(drop)
+}
+
+/// `stored` with what it lacks of `wanted`: labels, annotations, rules, subjects, the selectors of an aggregation.
+fn completed(stored: &Value, wanted: &Value) -> Value {
+    let mut object = stored.clone();
+    for field in ["labels", "annotations"] {
+        let empty = Map::new();
+        let wanted = wanted["metadata"][field].as_object().unwrap_or(&empty);
+        for (key, value) in wanted {
+            if object["metadata"][field].get(key).is_none() {
+                object["metadata"][field][key] = value.clone();
+            }
+        }
+    }
+    if let Some(rule) = wanted.get("aggregationRule") {
+        if object.get("aggregationRule").is_none() {
+            object["aggregationRule"] = rule.clone();
+        }
+        return object;
+    }
+    for field in ["rules", "subjects"] {
+        for one in wanted[field].as_array().into_iter().flatten() {
+            match object[field].as_array_mut() {
+                Some(list) if list.contains(one) => {}
+                Some(list) => list.push(one.clone()),
+                None => object[field] = Value::Array(vec![one.clone()]),
+            }
+        }
+    }
+    object
+}

@@ -1,0 +1,137 @@
+//! Who writes, and the versions of a resource, for field ownership.
+
+use machinery::apply::{Reset, Versions, Writer};
+use machinery::meta;
+use machinery::schema::{self, Schema};
+use machinery::status::Status;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::context::{Context, Subresource};
+use crate::definition::Definition;
+use crate::definitions::Served;
+use crate::registry::Registry;
+use crate::write::Target;
+
+/// More conversions than this for one calculation, and it has no end.
+const MOST: usize = 64;
+
+/// Conversions by webhook that the calculation of field ownership needs.
+///
+/// The calculation is a pure function. What it lacks it notes here and goes on with a wrong result, which is thrown away: the
+/// conversions are fetched ([`Registry::convert_missing`]) and it runs again.
+#[derive(Debug, Default)]
+pub struct Conversions(Mutex<Fetched>);
+
+#[derive(Debug, Default, Clone)]
+struct Fetched {
+    /// Object, version, and the object in that version.
+    done: Vec<(Value, String, Value)>,
+    missing: Vec<(Value, String)>,
+}
+
+impl Clone for Conversions {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().clone()))
+    }
+}
+
+impl Conversions {
+    fn find(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let mut fetched = self.0.lock();
+        let found = fetched.done.iter().find(|(from, to, _)| to == api_version && from == object);
+        if let Some((_, _, converted)) = found {
+            return Some(converted.clone());
+        }
+        fetched.missing.push((object.clone(), api_version.to_owned()));
+        None
+    }
+}
+
+impl Registry {
+    /// Fetches what the last calculation of field ownership lacked; true when there was something, and the calculation must run
+    /// again.
+    pub(crate) async fn convert_missing(&self, context: &Context, served: &Served) -> Result<bool, Status> {
+        let Some(conversion) = served.definition.conversion.clone() else { return Ok(false) };
+        let missing = std::mem::take(&mut context.conversions.0.lock().missing);
+        let any = !missing.is_empty();
+        if context.conversions.0.lock().done.len() > MOST {
+            return Err(Status::internal("the owners of fields need too many conversions"));
+        }
+        for (object, api_version) in missing {
+            let converted = self.convert_by_webhook(&conversion, vec![object.clone()], &api_version).await?;
+            if let Some(converted) = converted.into_iter().next() {
+                context.conversions.0.lock().done.push((object, api_version, converted));
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// The versions of a resource, for field ownership.
+pub(crate) struct AllVersions<'a>(pub(crate) &'a Definition, pub(crate) &'a Conversions);
+
+impl Versions for AllVersions<'_> {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        let (group, version) = meta::group_version(api_version);
+        (group == self.0.group).then_some(())?;
+        self.0.version(version).map(|version| &*version.schema)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let (group, version) = meta::group_version(api_version);
+        (group == self.0.group).then_some(())?;
+        let version = self.0.version(version)?;
+        if self.0.conversion.is_some() && meta::api_version(object) != api_version {
+            return self.1.find(object, api_version);
+        }
+        let mut object = object.clone();
+        if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), self.0.api_version(&version.name).into());
+        }
+        Some(object)
+    }
+
+    fn empty_object(&self, api_version: &str) -> Option<Value> {
+        let schema = self.schema(api_version).filter(|_| self.0.built_in)?;
+        let mut object = Value::Object(serde_json::Map::new());
+        schema::default(schema, &mut object);
+        crate::decode::write_nulls(schema, &mut object);
+        crate::strategy::of(self.0).normalize(&mut object);
+        Some(object)
+    }
+}
+
+const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
+const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
+const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
+
+fn reset(target: &Target<'_>) -> Reset<'static> {
+    match target.subresource {
+        Subresource::Status if target.served.definition.built_in => SPEC,
+        Subresource::Status => STATUS_ONLY,
+        Subresource::Scale => Reset::Nothing,
+        _ if target.served.version.status => STATUS,
+        _ => Reset::Nothing,
+    }
+}
+
+/// Runs `with` on the description of who writes.
+pub(crate) fn as_writer<R>(
+    registry: &Registry,
+    context: &Context,
+    target: &Target<'_>,
+    with: impl FnOnce(&Writer<'_>) -> R,
+) -> R {
+    let manager = context.manager();
+    let api_version = target.served.api_version();
+    let versions = AllVersions(&target.served.definition, &context.conversions);
+    with(&Writer {
+        manager: &manager,
+        api_version: &api_version,
+        subresource: target.subresource.name(),
+        reset: reset(target),
+        now: registry.0.clock.now(),
+        versions: &versions,
+    })
+}

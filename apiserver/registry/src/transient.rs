@@ -1,0 +1,43 @@
+//! Objects that are answered and never stored: the bodies of reviews and of requests for tokens.
+
+use machinery::apply::{self, Reset, Writer};
+use machinery::status::Status;
+use serde_json::Value;
+
+use crate::context::{Context, Input};
+use crate::decode;
+use crate::definitions::Served;
+use crate::ownership::AllVersions;
+use crate::registry::Registry;
+use crate::write;
+
+impl Registry {
+    /// Gives a body the shape of its kind, as a creation would: types, defaults, namespace, field ownership. `subresource`
+    /// is the one it was sent to, mostly empty.
+    ///
+    /// # Errors
+    /// 400 for a body that does not fit.
+    pub fn transient(
+        &self,
+        context: &mut Context,
+        served: &Served,
+        namespace: &str,
+        subresource: &str,
+        input: Input,
+    ) -> Result<Value, Status> {
+        let mut object = decode::input(context, served, input)?;
+        write::identify(served.definition.namespaced, namespace, "", &mut object)?;
+        let manager = context.manager();
+        let api_version = served.api_version();
+        let versions = AllVersions(&served.definition, &context.conversions);
+        let writer = Writer {
+            manager: &manager,
+            api_version: &api_version,
+            subresource,
+            reset: Reset::Nothing,
+            now: self.0.clock.now(),
+            versions: &versions,
+        };
+        Ok(apply::update(None, object, &writer))
+    }
+}

@@ -1,0 +1,259 @@
+//! Conversion by webhook: what it is asked, what it may answer, and what clients see.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{Webhook, context, converted, definition, version};
+use registry::{EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource, WatchOptions};
+use serde_json::{Value, json};
+
+/// v1 has `spec.size`, v2 `spec.box.size`.
+fn widgets(storage: &str) -> Value {
+    let string = json!({"type": "string"});
+    let v1 = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "size": string, "colour": {"type": "string", "default": "red"}}},
+        "status": {"type": "object", "properties": {"phase": string}}}});
+    let v2 = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "box": {"type": "object", "properties": {"size": string}}, "colour": string}},
+        "status": {"type": "object", "properties": {"phase": string}}}});
+    let versions = json!([version("v1", storage == "v1", v1), version("v2", storage == "v2", v2)]);
+    let mut definition = definition("widgets", versions);
+    definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "clientConfig": {"url": "https://127.0.0.1:9443/convert"}, "conversionReviewVersions": ["v1", "v1beta1"]}});
+    definition
+}
+
+/// Moves the size to where the wanted version has it.
+fn convert(object: &mut Value, wanted: &str) {
+    let spec = object["spec"].as_object_mut().unwrap();
+    if wanted.ends_with("/v2") {
+        if let Some(size) = spec.remove("size") {
+            spec.insert("box".into(), json!({"size": size}));
+        }
+    } else if let Some(found) = spec.remove("box") {
+        spec.insert("size".into(), found["size"].clone());
+    }
+}
+
+fn both_ways(review: &Value) -> Result<Value, String> {
+    let wanted = review["request"]["desiredAPIVersion"].as_str().unwrap().to_owned();
+    Ok(converted(review, |object| convert(object, &wanted)))
+}
+
+struct Plane {
+    registry: Registry,
+    webhook: Webhook,
+    v1: Served,
+    v2: Served,
+}
+
+async fn plane(storage: &str) -> Plane {
+    let (registry, webhook) = common::registry().await;
+    webhook.answers(both_ways);
+    let definition = widgets(storage);
+    let v1 = common::serve(&registry, &definition).await;
+    let v2 = common::served(&registry, &definition, "v2");
+    Plane { registry, webhook, v1, v2 }
+}
+
+impl Plane {
+    async fn create(&self, name: &str) -> Result<Value, String> {
+        let object = json!({"apiVersion": "test.example.com/v1", "kind": "Widget",
+            "metadata": {"name": name, "labels": {"a": "b"}}, "spec": {"size": "5"}});
+        let created = self.registry.create(&mut context(), &self.v1, "default", "", Input::new(object)).await;
+        created.map(|written| parse(&written.object)).map_err(|status| {
+            assert_eq!((status.code, status.reason), (500, ""));
+            status.message
+        })
+    }
+
+    async fn get(&self, served: &Served, name: &str) -> Value {
+        parse(&self.registry.get(served, "default", name, Subresource::None, "").await.unwrap())
+    }
+}
+
+fn parse(text: &[u8]) -> Value {
+    serde_json::from_slice(text).unwrap()
+}
+
+#[tokio::test]
+async fn each_version_sees_the_object_in_its_own_form() {
+    let plane = plane("v2").await;
+    let created = plane.create("a").await.unwrap();
+    assert_eq!(created["spec"], json!({"size": "5", "colour": "red"}));
+    assert_eq!(created["apiVersion"], "test.example.com/v1");
+    let (request, review) = plane.webhook.requests.lock().unwrap()[0].clone();
+    assert_eq!(request.url, "https://127.0.0.1:9443/convert?timeout=30s");
+    assert_eq!(review["apiVersion"], "apiextensions.k8s.io/v1");
+    assert_eq!(review["request"]["desiredAPIVersion"], "test.example.com/v2");
+    assert_eq!(review["request"]["objects"][0]["apiVersion"], "test.example.com/v1");
+
+    let calls = plane.webhook.calls();
+    assert_eq!(plane.get(&plane.v2, "a").await["spec"], json!({"box": {"size": "5"}, "colour": "red"}));
+    assert_eq!(plane.get(&plane.v1, "a").await["spec"]["size"], "5");
+    assert_eq!(plane.webhook.calls(), calls, "a revision is converted once");
+
+    let options = ListOptions { label_selector: "a=b".into(), ..ListOptions::default() };
+    let list = plane.registry.list(&mut context(), &plane.v1, "default", &options).await.unwrap();
+    assert_eq!(parse(&list.items[0].object)["spec"]["size"], "5");
+}
+
+#[tokio::test]
+async fn writes_in_one_version_and_watches_in_another() {
+    let plane = plane("v2").await;
+    plane.create("a").await.unwrap();
+    let mut watch =
+        plane.registry.watch(&mut context(), &plane.v1, "default", &WatchOptions::default()).await.unwrap();
+    let added = watch.next().await.unwrap();
+    assert_eq!((added.kind, &parse(&added.object)["spec"]["size"]), (EventType::Added, &json!("5")));
+    let patch = PatchBody::Merge(json!({"spec": {"box": {"size": "6"}}}).to_string().into());
+    let none = Subresource::None;
+    plane.registry.patch(&mut context(), &plane.v2, "default", "a", none, patch).await.unwrap();
+    let modified = watch.next().await.unwrap();
+    assert_eq!((modified.kind, &parse(&modified.object)["spec"]["size"]), (EventType::Modified, &json!("6")));
+    let patch = PatchBody::Merge(json!({"status": {"phase": "Done"}}).to_string().into());
+    let status = Subresource::Status;
+    plane.registry.patch(&mut context(), &plane.v1, "default", "a", status, patch).await.unwrap();
+    let stored = plane.get(&plane.v2, "a").await;
+    assert_eq!((&stored["status"]["phase"], &stored["spec"]["box"]["size"]), (&json!("Done"), &json!("6")));
+    plane.registry.delete(&mut context(), &plane.v1, "default", "a", &Default::default()).await.unwrap();
+    let _status = watch.next().await.unwrap();
+    let deleted = watch.next().await.unwrap();
+    assert_eq!((deleted.kind, &parse(&deleted.object)["spec"]["size"]), (EventType::Deleted, &json!("6")));
+}
+
+/// Fields that another manager applied in another version are compared in that version.
+#[tokio::test]
+async fn ownership_across_versions() {
+    let plane = plane("v2").await;
+    plane.create("a").await.unwrap();
+    let apply = |version: &str, spec: Value, force: bool| PatchBody::Apply {
+        input: Input::new(json!({"apiVersion": format!("test.example.com/{version}"), "kind": "Widget",
+            "metadata": {"name": "a"}, "spec": spec})),
+        force,
+    };
+    let mut one = registry::Context { field_manager: "one".into(), ..context() };
+    let first = apply("v1", json!({"size": "7"}), true);
+    plane.registry.patch(&mut one, &plane.v1, "default", "a", Subresource::None, first).await.unwrap();
+    let mut two = registry::Context { field_manager: "two".into(), ..context() };
+    let second = apply("v2", json!({"box": {"size": "8"}}), false);
+    let status = plane.registry.patch(&mut two, &plane.v2, "default", "a", Subresource::None, second).await;
+    let status = status.unwrap_err();
+    assert_eq!(status.code, 409);
+    assert_eq!(status.message, "Apply failed with 1 conflict: conflict with \"one\": .spec.size");
+}
+
+/// After the storage version changed, objects of the old one are read by its schema and converted.
+#[tokio::test]
+async fn storage_migration() {
+    let plane = plane("v1").await;
+    plane.create("a").await.unwrap();
+    common::serve(&plane.registry, &widgets("v2")).await;
+    let definition = widgets("v2");
+    let v1 = common::served(&plane.registry, &definition, "v1");
+    let v2 = common::served(&plane.registry, &definition, "v2");
+    assert_eq!(plane.get(&v1, "a").await["spec"], json!({"size": "5", "colour": "red"}));
+    assert_eq!(plane.get(&v2, "a").await["spec"], json!({"box": {"size": "5"}, "colour": "red"}));
+    let crds = plane.registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions").unwrap();
+    let name = "widgets.test.example.com";
+    let crd = parse(&plane.registry.get(&crds, "", name, Subresource::None, "").await.unwrap());
+    assert_eq!(crd["status"]["storedVersions"], json!(["v1", "v2"]));
+    // v1 cannot go while it may be stored.
+    let mut without = crd.clone();
+    without["spec"]["versions"].as_array_mut().unwrap().remove(0);
+    let update = Input::new(without.clone());
+    let none = Subresource::None;
+    let status = plane.registry.update(&mut context(), &crds, "", name, none, update).await.unwrap_err();
+    assert_eq!(
+        status.message,
+        "CustomResourceDefinition.apiextensions.k8s.io \"widgets.test.example.com\" is invalid: \
+         status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously a storage version, \
+         and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 \
+         from status.storedVersions"
+    );
+}
+
+#[tokio::test]
+async fn what_a_webhook_may_not_do() {
+    let with = |change: fn(&mut Value)| {
+        move |review: &Value| -> Result<Value, String> {
+            let mut answer = both_ways(review)?;
+            change(&mut answer["response"]);
+            Ok(answer)
+        }
+    };
+    let subject = "conversion webhook for test.example.com/v1, Kind=Widget";
+    type Case = (fn(&mut Value), &'static str);
+    let cases: [Case; 11] = [
+        (|response| response["result"] = json!({"status": "Failure", "message": "no"}), " failed: no"),
+        (|response| response["result"] = json!({}), " failed: response.result.status was '', not 'Success'"),
+        (|response| *response = Value::Null, " failed: no response provided"),
+        (|response| response["convertedObjects"] = json!([]), " returned 0 objects, expected 1"),
+        (
+            |response| response["convertedObjects"][0]["apiVersion"] = "test.example.com/v3".into(),
+            " returned invalid object at index 0: invalid groupVersion (expected test.example.com/v2, received test.example.com/v3)",
+        ),
+        (
+            |response| response["convertedObjects"][0]["kind"] = "Other".into(),
+            " returned invalid object at index 0: invalid kind (expected Widget, received Other)",
+        ),
+        (
+            |response| response["convertedObjects"][0]["metadata"]["name"] = "b".into(),
+            " returned invalid object: must have the same name: a != b",
+        ),
+        (
+            |response| response["convertedObjects"][0]["metadata"]["namespace"] = "b".into(),
+            " returned invalid object: must have the same namespace: default != b",
+        ),
+        (
+            |response| response["convertedObjects"][0]["metadata"]["labels"] = json!([1]),
+            " returned invalid metadata: invalid metadata.labels of type []interface {} in converted object",
+        ),
+        (
+            |response| response["convertedObjects"][0]["metadata"]["labels"] = json!({"a": 1}),
+            " returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
+        ),
+        (
+            |response| response["convertedObjects"][0]["metadata"]["labels"] = json!({"a b": "c"}),
+            " returned invalid metadata: metadata.labels: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+        ),
+    ];
+    let plane = plane("v2").await;
+    for (change, wanted) in cases {
+        plane.webhook.answers(with(change));
+        assert_eq!(plane.create("a").await.unwrap_err(), format!("{subject}{wanted}"));
+    }
+    plane.webhook.answers(|_| Err("dial tcp 127.0.0.1:9443: connect: connection refused".to_owned()));
+    let wanted = format!(
+        "{subject} failed: Post \"https://127.0.0.1:9443/convert?timeout=30s\": dial tcp 127.0.0.1:9443: connect: \
+         connection refused"
+    );
+    assert_eq!(plane.create("a").await.unwrap_err(), wanted);
+    // Labels may change; what else changes in metadata is set back.
+    plane.webhook.answers(|review| {
+        let mut answer = both_ways(review)?;
+        let metadata = &mut answer["response"]["convertedObjects"][0]["metadata"];
+        metadata["labels"] = json!({"c": "d"});
+        metadata["finalizers"] = json!(["x.example.com/y"]);
+        Ok(answer)
+    });
+    let created = plane.create("a").await.unwrap();
+    assert_eq!(created["metadata"]["labels"], json!({"c": "d"}));
+    assert_eq!(created["metadata"].get("finalizers"), None);
+}
+
+#[tokio::test]
+async fn services_need_endpoints() {
+    let plane = plane("v2").await;
+    let mut definition = widgets("v2");
+    definition["spec"]["conversion"]["webhook"]["clientConfig"] =
+        json!({"service": {"namespace": "system", "name": "converter", "path": "/convert"}});
+    common::serve(&plane.registry, &definition).await;
+    let served = common::served(&plane.registry, &definition, "v1");
+    let plane = Plane { v1: served, ..plane };
+    assert_eq!(
+        plane.create("a").await.unwrap_err(),
+        "conversion webhook for test.example.com/v1, Kind=Widget failed: Post \
+         \"https://converter.system.svc:443/convert?timeout=30s\": service \"converter\" not found"
+    );
+}

@@ -1,0 +1,91 @@
+//! The keys of service accounts' tokens in the data directory: one signs, all verify.
+//!
+//! `service-account.key` signs. `service-account-ID.pub` is its public half, and those of earlier keys lie beside it: as long as they do,
+//! tokens that were signed with them are good. To change the key, remove `service-account.key` and start again.
+
+use anyhow::{Context, Result};
+use machinery::random::Random;
+use pki::{KeyAlgorithm, PrivateKey, SigningKey, TokenKeys, VerifyingKey};
+
+use crate::directory::{DataDirectory, write_private};
+
+const KEY: &str = "service-account.key";
+const PUBLIC_PREFIX: &str = "service-account-";
+const PUBLIC_SUFFIX: &str = ".pub";
+/// Characters of a key's id in the name of its file.
+const ID_LENGTH: usize = 16;
+
+/// Reads the keys from `directory`; makes one when there is none.
+///
+/// # Errors
+/// Where a file is damaged (it is named and left as it is) or the disk refuses.
+pub fn load_or_create(directory: &DataDirectory, random: &Random) -> Result<TokenKeys> {
+    let folder = directory.pki();
+    let path = folder.join(KEY);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let text = PrivateKey::generate(KeyAlgorithm::EcdsaP256, random)?.to_pem();
+            write_private(&path, text.as_bytes())?;
+            text
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let damaged = || format!("the key of tokens in {} is damaged", path.display());
+    let signing = SigningKey::from_pem(&text).with_context(damaged)?;
+    let id: String = signing.public().id().chars().take(ID_LENGTH).collect();
+    let public = folder.join(format!("{PUBLIC_PREFIX}{id}{PUBLIC_SUFFIX}"));
+    if !public.exists() {
+        let pem = PrivateKey::from_pem(&text).with_context(damaged)?.public_key_pem();
+        write_private(&public, pem.as_bytes())?;
+    }
+    let mut earlier = Vec::new();
+    let listed = std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in listed.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PUBLIC_PREFIX) && name.ends_with(PUBLIC_SUFFIX) {
+            let path = entry.path();
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let key = VerifyingKey::from_pem(&text)
+                .with_context(|| format!("the key of tokens in {} is damaged", path.display()))?;
+            earlier.push(key);
+        }
+    }
+    // The order of a folder is any; that of published keys should not be.
+    earlier.sort_by(|a, b| a.id().cmp(b.id()));
+    Ok(TokenKeys::new(signing, earlier))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_new_key_signs_and_the_earlier_one_still_verifies() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
+        directory.create().unwrap();
+        let random = Random::seeded(1);
+        let first = load_or_create(&directory, &random).unwrap();
+        let path = directory.pki().join(KEY);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let signature = first.signing().sign(b"text").unwrap();
+        let again = load_or_create(&directory, &random).unwrap();
+        assert_eq!(again.signing().public().id(), first.signing().public().id());
+        assert_eq!(again.verifying().len(), 1);
+
+        std::fs::remove_file(&path).unwrap();
+        let second = load_or_create(&directory, &random).unwrap();
+        assert_ne!(second.signing().public().id(), first.signing().public().id());
+        assert_eq!(second.verifying().len(), 2);
+        assert!(second.verifying().iter().any(|key| key.verify(b"text", &signature)));
+        assert!(!second.signing().public().verify(b"text", &signature));
+
+        std::fs::write(&path, "garbage").unwrap();
+        let error = load_or_create(&directory, &random).err().unwrap();
+        assert!(format!("{error:#}").contains(KEY), "{error:#}");
+    }
+}
