@@ -17,7 +17,8 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
     let definition = &served.definition;
     let namespaced = !path.objects_namespace().is_empty();
     let across = definition.namespaced && !namespaced;
-    let wrong_scope = (!definition.namespaced && namespaced) || (across && !path.name.is_empty());
+    let wrong_scope = (!definition.namespaced && namespaced)
+        || (across && (!path.name.is_empty() || !definition.is_stored()));
     if wrong_scope || !path.rest.is_empty() || !has_subresource(asked, served) {
         return Some(Err(Status::no_such_path()));
     }

@@ -8,14 +8,14 @@ const SOURCE: &str = include_str!("../../policy/roles.txt");
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// An object that must be there.
-pub(super) struct Default {
+pub(super) struct Wanted {
     pub(super) plural: &'static str,
     /// Empty for cluster-scoped ones.
     pub(super) namespace: String,
     pub(super) object: Value,
 }
 
-impl Default {
+impl Wanted {
     fn new(plural: &'static str, kind: &str, namespace: &str, name: &str) -> Self {
         let mut object = json!({
             "apiVersion": format!("{GROUP}/v1"), "kind": kind,
@@ -104,8 +104,8 @@ fn verbs(text: &str) -> Vec<String> {
 }
 
 /// All of them, in the order in which a real server makes them; roles that gather others' rules have them already.
-pub(super) fn all() -> Vec<Default> {
-    let mut all: Vec<Default> = Vec::new();
+pub(super) fn all() -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
     for line in SOURCE.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.starts_with(' ') {
@@ -116,15 +116,15 @@ pub(super) fn all() -> Vec<Default> {
         }
         all.extend(match words.as_slice() {
             ["clusterrole", name, rest @ ..] => {
-                Some(Default::new("clusterroles", "ClusterRole", "", name).aggregate(rest))
+                Some(Wanted::new("clusterroles", "ClusterRole", "", name).aggregate(rest))
             }
-            ["role", namespace, name] => Some(Default::new("roles", "Role", namespace, name)),
+            ["role", namespace, name] => Some(Wanted::new("roles", "Role", namespace, name)),
             ["clusterrolebinding", name, role, subjects @ ..] => {
-                let binding = Default::new("clusterrolebindings", "ClusterRoleBinding", "", name);
+                let binding = Wanted::new("clusterrolebindings", "ClusterRoleBinding", "", name);
                 Some(binding.bind("ClusterRole", role, subjects))
             }
             ["rolebinding", namespace, name, role, subjects @ ..] => {
-                let binding = Default::new("rolebindings", "RoleBinding", namespace, name);
+                let binding = Wanted::new("rolebindings", "RoleBinding", namespace, name);
                 Some(binding.bind("Role", role, subjects))
             }
             _ => None,
@@ -135,7 +135,7 @@ pub(super) fn all() -> Vec<Default> {
 }
 
 /// Gives the gathering roles their rules.
-fn gather(all: &mut [Default]) {
+fn gather(all: &mut [Wanted]) {
     let mut roles = aggregation::Roles::default();
     for one in all.iter().filter(|one| one.plural == "clusterroles") {
         roles.set(&one.object);
@@ -154,7 +154,7 @@ fn gather(all: &mut [Default]) {
 mod tests {
     use super::*;
 
-    fn find<'a>(all: &'a [Default], name: &str) -> &'a Value {
+    fn find<'a>(all: &'a [Wanted], name: &str) -> &'a Value {
         &all.iter().find(|one| one.object["metadata"]["name"] == name).unwrap().object
     }
 

@@ -3,7 +3,7 @@
 use machinery::status::Status;
 use serde_json::{Map, Value};
 
-use super::default_roles::{self, Default};
+use super::default_roles::{self, Wanted};
 use crate::context::{Context, DeleteOptions, Input, Subresource};
 use crate::create::Ownership;
 use crate::definitions::Served;
@@ -27,7 +27,7 @@ pub(crate) async fn reconcile(registry: &Registry) {
     futures::future::join_all(writes).await;
 }
 
-async fn ensure(registry: &Registry, wanted: &Default) -> Result<(), Status> {
+async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
     let Some(served) = registry.served(GROUP, "v1", wanted.plural) else { return Ok(()) };
     let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
     let target =
@@ -55,7 +55,7 @@ async fn ensure(registry: &Registry, wanted: &Default) -> Result<(), Status> {
     changed.await.map(drop)
 }
 
-async fn create(registry: &Registry, served: &Served, wanted: &Default) -> Result<(), Status> {
+async fn create(registry: &Registry, served: &Served, wanted: &Wanted) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     let input = Input::new(wanted.object.clone());
     registry.create(&mut context, served, &wanted.namespace, "", input).await.map(drop)

@@ -210,6 +210,26 @@ async fn impersonation_needs_its_permissions() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn reviews_can_only_be_created() {
+    let harness = Harness::guarded().await;
+    let root = "/apis/authorization.k8s.io/v1";
+    let table = [
+        ("GET", "subjectaccessreviews", 405),
+        ("GET", "subjectaccessreviews/x", 405),
+        ("DELETE", "selfsubjectaccessreviews", 405),
+        ("GET", "localsubjectaccessreviews", 404),
+        ("GET", "namespaces/default/localsubjectaccessreviews", 405),
+        ("POST", "namespaces/default/subjectaccessreviews", 404),
+    ];
+    for (method, path, expected) in table {
+        let answer = harness.call(method, &format!("{root}/{path}"), &[], b"").await;
+        assert_eq!(answer.code, expected, "{method} {path}: {}", answer.text());
+    }
+    let tokens = "/apis/authentication.k8s.io/v1/tokenrequests";
+    assert_eq!(harness.get(tokens).await.code, 404);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_rules_of_oneself_are_listed() {
     let harness = Harness::guarded().await;
     make(&harness, "namespaces/default/roles", role("Role", "r", reads("configmaps"))).await;
