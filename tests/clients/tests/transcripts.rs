@@ -50,6 +50,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    access,
     apply,
     cluster,
     delete,
