@@ -18,7 +18,7 @@ use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use machinery::random::Random;
-use redb::{ReadableDatabase, ReadableTable};
+use redb::ReadableDatabase;
 use tokio::sync::mpsc;
 
 const WRITERS: u64 = 8;
@@ -208,11 +208,12 @@ async fn start_on_newer(binary: &Path) {
 fn rows(database: &redb::Database) -> Vec<(u64, Vec<u8>)> {
     let changes: redb::TableDefinition<'_, u64, &[u8]> = redb::TableDefinition::new("changes");
     let table = database.begin_read().unwrap().open_table(changes).unwrap();
-    let row = |row: Result<(redb::AccessGuard<'_, u64>, redb::AccessGuard<'_, &[u8]>), _>| {
-        let (key, value) = row.unwrap();
-        (key.value(), value.value().to_vec())
-    };
-    table.range::<u64>(..).unwrap().map(row).collect()
+    let mut rows = Vec::new();
+    for row in table.range::<u64>(..).unwrap() {
+        let (revision, value) = row.unwrap();
+        rows.push((revision.value(), value.value().to_vec()));
+    }
+    rows
 }
 
 fn binary() -> Option<PathBuf> {
