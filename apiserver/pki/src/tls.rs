@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use machinery::clock::Clock;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::time_provider::TimeProvider;
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme,
+};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::authority::Identity;
@@ -141,6 +143,86 @@ pub fn client_config(
     };
     config.alpn_protocols = protocols(alpn);
     Ok(config)
+}
+
+/// Settings of a client that trusts `roots`, and, as Go's TLS does, also a server that shows one of them as its own certificate.
+///
+/// # Errors
+/// [`Error::Tls`].
+pub fn client_config_for_roots(
+    roots: &[CertificateDer<'static>],
+    alpn: &[&str],
+    clock: &Clock,
+) -> Result<ClientConfig, Error> {
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().cloned());
+    let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider())
+        .build()
+        .map_err(|error| Error::Tls(error.to_string()))?;
+    let verifier = ChainOrRoot { chain, roots: roots.to_vec() };
+    let mut config = ClientConfig::builder_with_details(provider(), Arc::new(ClockTime(clock.clone())))
+        .with_safe_default_protocol_versions()
+        .map_err(refused)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = protocols(alpn);
+    Ok(config)
+}
+
+/// Verifies a server's chain up to a root; a root itself needs no chain, but must carry the name and be valid now.
+#[derive(Debug)]
+struct ChainOrRoot {
+    chain: Arc<WebPkiServerVerifier>,
+    roots: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for ChainOrRoot {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if !self.roots.contains(end_entity) {
+            return self.chain.verify_server_cert(end_entity, intermediates, name, ocsp, now);
+        }
+        let facts = crate::inspect::inspect_der(end_entity)
+            .map_err(|_| rustls::Error::InvalidCertificate(CertificateError::BadEncoding))?;
+        let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        if now > facts.not_after.timestamp() {
+            return Err(CertificateError::Expired.into());
+        }
+        if now < facts.not_before.timestamp() {
+            return Err(CertificateError::NotValidYet.into());
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chain.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chain.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_verify_schemes()
+    }
 }
 
 /// The one crypto provider.

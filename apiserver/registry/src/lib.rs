@@ -49,6 +49,7 @@ mod storage;
 mod strategy;
 mod update;
 mod watch;
+pub mod webhook;
 mod write;
 
 pub use context::{
@@ -60,3 +61,4 @@ pub use open::OpenError;
 pub use options::{Admission, Housekeeping, Operation, Options, Review};
 pub use registry::Registry;
 pub use response::{Deleted, EventType, Item, List, Watch, WatchEvent, Written};
+pub use webhook::{WebhookCaller, WebhookClientConfig, WebhookError, WebhookRequest, WebhookResponse};

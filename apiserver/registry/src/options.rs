@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::context::{Subresource, User};
 use crate::definitions::Served;
+use crate::webhook::WebhookCaller;
 
 /// What a request does to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,4 +97,6 @@ pub struct Options {
     pub housekeeping: Housekeeping,
     /// Rules for writes, asked in order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Calls webhooks; `None`: this server calls none, and what needs one fails.
+    pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

@@ -1,12 +1,15 @@
 //! Assembly: the API server with the Cluster API kinds, and the controllers on top of it. The binary and the simulation
 //! build the same plane; they differ in the doors they hand in.
 
+use std::io;
 use std::sync::Arc;
 
 use access::User;
 use anyhow::{Context as _, Result, anyhow};
 use engine::Manager;
 use engine::network::Network;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -14,6 +17,7 @@ use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
 use serde_json::Value;
 use serving::{Server, VersionInfo};
 use store::Store;
+use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::cli::ControllerSelection;
@@ -27,6 +31,15 @@ pub struct Doors {
     pub random: Random,
     /// Other machines.
     pub network: Arc<dyn Network>,
+}
+
+/// Webhooks are reached through the same door as workload clusters.
+struct Outside(Arc<dyn Network>);
+
+impl Dialer for Outside {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
+        async move { Ok(Box::new(self.0.dial(host, port).await?) as Box<dyn webhook::Stream>) }.boxed()
+    }
 }
 
 /// A management plane without its sockets.
@@ -62,6 +75,7 @@ impl Plane {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
             admission: vec![Arc::new(ClusterApiAdmission)],
+            webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
         let registry = Registry::open(store, doors.clock.clone(), doors.random.clone(), options)
             .await

@@ -1,0 +1,150 @@
+//! Calls over kept connections.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use registry::{WebhookCaller, WebhookRequest, WebhookResponse};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio_rustls::TlsConnector;
+
+use crate::connect::{ConnectError, Connector};
+use crate::dial::{Dialer, RealDialer};
+use crate::limits::{ANSWER_BYTES, IDLE, KEPT_CLIENTS};
+use crate::words;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, */*");
+const AGENT: HeaderValue = HeaderValue::from_static("kube-apiserver-admission");
+
+/// What decides which connections can be shared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Peer {
+    authority: String,
+    address: (String, u16),
+    ca_bundle: Vec<u8>,
+}
+
+type HttpClient = Client<Connector, Full<Bytes>>;
+
+/// Calls webhooks over HTTPS.
+pub struct HttpsCaller {
+    dialer: Arc<dyn Dialer>,
+    clock: Clock,
+    clients: Mutex<BTreeMap<Peer, HttpClient>>,
+}
+
+impl HttpsCaller {
+    /// Calls over the machine's own network. `clock` judges the validity of certificates.
+    pub fn new(clock: Clock) -> Self {
+        Self::over(RealDialer, clock)
+    }
+
+    /// Calls over connections of `dialer`.
+    pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
+        Self { dialer: Arc::new(dialer), clock, clients: Mutex::default() }
+    }
+
+    fn client(&self, peer: Peer) -> Result<HttpClient, String> {
+        if let Some(client) = self.clients.lock().get(&peer) {
+            return Ok(client.clone());
+        }
+        let roots = authorities(&peer.ca_bundle)?;
+        let tls = pki::tls::client_config_for_roots(&roots, pki::tls::ALPN_HTTP, &self.clock)
+            .map_err(|error| error.to_string())?;
+        let connector = Connector {
+            dialer: self.dialer.clone(),
+            clock: self.clock.clone(),
+            tls: TlsConnector::from(Arc::new(tls)),
+            address: peer.address.clone(),
+        };
+        let client: HttpClient = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector);
+        let mut clients = self.clients.lock();
+        if clients.len() >= KEPT_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(peer, client.clone());
+        Ok(client)
+    }
+
+    async fn call(&self, call: WebhookRequest) -> Result<WebhookResponse, String> {
+        let uri: Uri = call.url.parse().map_err(|_| format!("{:?} is no URL", call.url))?;
+        let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let address = call.address.unwrap_or((host, uri.port_u16().unwrap_or(443)));
+        let client = self.client(Peer { authority, address, ca_bundle: call.ca_bundle })?;
+        let mut request = Request::post(uri).body(Full::new(call.body)).map_err(|error| error.to_string())?;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.insert(ACCEPT, ACCEPTED);
+        headers.insert(USER_AGENT, AGENT);
+        let response = client.request(request).await.map_err(|error| broken(&error))?;
+        let code = response.status().as_u16();
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
+        let body = body.map_err(|error| format!("reading the answer: {error}"))?.to_bytes();
+        Ok(WebhookResponse { code, content_type, body })
+    }
+}
+
+impl WebhookCaller for HttpsCaller {
+    fn post(&self, request: WebhookRequest) -> BoxFuture<'_, Result<WebhookResponse, String>> {
+        let limit = request.timeout;
+        async move {
+            match tokio::time::timeout(limit, self.call(request)).await {
+                Ok(answer) => answer,
+                Err(_) => Err(registry::webhook::DEADLINE.to_owned()),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The authorities to trust: the webhook's, or without any those of the machine.
+fn authorities(bundle: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    if bundle.is_empty() {
+        return Ok(rustls_native_certs::load_native_certs().certs);
+    }
+    let found: Vec<_> = CertificateDer::pem_slice_iter(bundle).filter_map(Result::ok).collect();
+    if found.is_empty() {
+        return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
+    }
+    Ok(found)
+}
+
+/// The deepest cause that has words of its own.
+fn broken(error: &(dyn Error + 'static)) -> String {
+    let mut cause = Some(error);
+    let mut last = error.to_string();
+    while let Some(found) = cause {
+        if let Some(connect) = found.downcast_ref::<ConnectError>() {
+            return connect.0.clone();
+        }
+        if let Some(io) = found.downcast_ref::<io::Error>() {
+            return words::io(io);
+        }
+        if found.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
+            return "EOF".to_owned();
+        }
+        last = found.to_string();
+        cause = found.source();
+    }
+    last
+}
