@@ -54,7 +54,7 @@ impl Registry {
         if matches!(ownership, Ownership::Note) {
             object = write::as_writer(self, context, &target, |writer| apply::update(None, object, writer));
         }
-        self.mutate(context, &target, Operation::Create, None, &mut object)?;
+        self.mutate(context, &target, Operation::Create, None, &mut object).await?;
         let generated = meta::name(&object).is_empty();
         for attempt in 1.. {
             let mut object = object.clone();
@@ -83,7 +83,7 @@ impl Registry {
         let errors = write::validate(target, &object, None);
         target.refuse(target.name, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
-        self.admit(context, target, Operation::Create, None, &object)?;
+        self.admit(context, target, Operation::Create, None, &object).await?;
         if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }

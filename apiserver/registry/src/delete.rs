@@ -54,7 +54,8 @@ impl Registry {
         let mut object = convert::value(served, &entry.value, entry.revision)
             .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
         check_preconditions(target, &object, options)?;
-        self.admit(context, target, Operation::Delete, Some(&object), &object)?;
+        self.mutate_deletion(context, target, &object).await?;
+        self.admit(context, target, Operation::Delete, Some(&object), &object).await?;
         let uid = meta::uid(&object).to_owned();
         let before = object.clone();
         served.strategy().prepare_delete(&mut object);

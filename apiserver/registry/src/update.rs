@@ -121,14 +121,14 @@ impl Registry {
             object =
                 write::as_writer(self, context, target, |writer| apply::update(Some(live), object, writer));
         }
-        self.mutate(context, target, Operation::Update, Some(live), &mut object)?;
+        self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live);
         let errors = write::validate(target, &object, Some(live));
         context.warnings.extend(write::ratcheted(target, &object, live, &errors));
         target.refuse(target.name, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
-        self.admit(context, target, Operation::Update, Some(live), &object)?;
+        self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
         let document = Document::new(&convert::to_storage(served, object));

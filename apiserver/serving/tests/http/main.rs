@@ -5,6 +5,7 @@ mod access;
 mod common;
 mod documents;
 mod forms;
+mod kinds;
 mod listener;
 mod verbs;
 mod watch;
