@@ -54,9 +54,8 @@ impl Registry {
 
     fn compile(&self) -> Configured {
         let stored = |plural: &str| self.stored_objects(GROUP, plural, "");
-        let webhooks = |plural: &str| -> Vec<Webhook> {
-            stored(plural).iter().flat_map(|configuration| Webhook::all(configuration)).collect()
-        };
+        let webhooks =
+            |plural: &str| -> Vec<Webhook> { stored(plural).iter().flat_map(Webhook::all).collect() };
         Configured {
             mutating: webhooks("mutatingwebhookconfigurations"),
             validating: webhooks("validatingwebhookconfigurations"),

@@ -136,8 +136,8 @@ fn check_rule(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let why = format!("if '*' is present, must not specify other {what}");
             errors.push(invalid(format!("{path}.{name}"), rule[name].clone(), why));
         }
-        for (index, one) in found.iter().enumerate().filter(|(_, one)| *one == "" && name == "apiVersions") {
-            let _ = one;
+        // The core group has no name, but a version has.
+        for index in (0..found.len()).filter(|index| name == "apiVersions" && found[*index] == "") {
             errors.push(required(format!("{path}.{name}[{index}]"), ""));
         }
     }

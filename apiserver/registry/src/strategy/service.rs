@@ -48,11 +48,10 @@ fn validate(service: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let headless = spec["clusterIP"] == "None";
     match spec["type"].as_str() {
-        Some("ExternalName") => {
-            if spec["externalName"].as_str().is_none_or(str::is_empty) {
-                errors.push(required("spec.externalName", ""));
-            }
+        Some("ExternalName") if spec["externalName"].as_str().is_none_or(str::is_empty) => {
+            errors.push(required("spec.externalName", ""));
         }
+        Some("ExternalName") => {}
         _ if ports.is_empty() && !headless => errors.push(required("spec.ports", "")),
         _ => {}
     }

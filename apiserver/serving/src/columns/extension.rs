@@ -99,7 +99,7 @@ fn api_service() -> Vec<Column> {
     };
     let available = |one: &Value, _| {
         let conditions = one["status"]["conditions"].as_array().into_iter().flatten();
-        let found = conditions.filter(|one| one["type"] == "Available").last();
+        let found = conditions.rev().find(|one| one["type"] == "Available");
         found.map_or("Unknown".into(), |one| match (text(one, &["status"]), text(one, &["reason"])) {
             (status @ "True", _) | (status, "") => status.into(),
             (status, reason) => format!("{status} ({reason})").into(),
