@@ -10,7 +10,7 @@ pub mod crd;
 pub mod decode;
 pub mod duration;
 pub mod field;
-mod go;
+pub mod go;
 pub mod hash;
 pub mod limits;
 pub mod meta;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use machinery::go::go_type;
 use machinery::meta;
 use machinery::status::Status;
 use parking_lot::Mutex;
@@ -229,16 +230,4 @@ fn restored(original: &Value, answer: &Value) -> Result<Map<String, Value>, Stri
         metadata.insert(key.to_owned(), value.clone());
     }
     Ok(metadata)
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

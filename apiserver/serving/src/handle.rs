@@ -141,7 +141,7 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         if let Some((resource, connect)) = self.connect(asked.path) {
-            return connect_to(resource, connect.clone(), asked, body).await;
+            return self.connect_to(resource, connect.clone(), asked, body).await;
         }
         let path = asked.path;
         let served = self.registry.served(&path.group, &path.version, &path.resource);
@@ -165,11 +165,8 @@ impl Shared {
             Ok(Reply::Answer(answer, _)) => Ok(Reply::Answer(answer, warnings)),
             Ok(response) => Ok(response),
             Err(status) => {
-                match status.code {
-                    413 => self.metrics.limit("body_bytes"),
-                    504 if status.message.contains(input::LATE) => self.metrics.limit("body"),
-                    504 => self.metrics.limit("request"),
-                    _ => {}
+                if status.code == 413 {
+                    self.metrics.limit("body_bytes");
                 }
                 Ok(Reply::Answer(Answer::error(&status, &asked.parts.headers), warnings))
             }
@@ -211,6 +208,41 @@ impl Shared {
         })
     }
 
+    async fn connect_to<B>(
+        &self,
+        resource: &ConnectResource,
+        connect: Arc<dyn Connect>,
+        asked: Asked<'_>,
+        body: B,
+    ) -> Result<Reply, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        if !resource.methods.contains(&asked.parts.method) {
+            return Err(Status::method_not_allowed(
+                "the server does not allow this method on the requested resource",
+            ));
+        }
+        let upgrade = asked.parts.extensions.get::<hyper::upgrade::OnUpgrade>().is_some();
+        let body = if upgrade { Bytes::new() } else { input::read(body, &self.metrics).await? };
+        let request = ConnectRequest {
+            user: asked.user,
+            namespace: asked.path.namespace.clone(),
+            name: asked.path.name.clone(),
+            rest: asked.path.rest.clone(),
+            parts: asked.parts.clone(),
+            body,
+        };
+        connect.connect(request).await.map(|response| Reply::Response(Box::new(response)))
+    }
+
+    /// 504 for a request that reached [`crate::limits::REQUEST`].
+    pub(crate) fn late(&self, message: &str) -> Status {
+        self.metrics.limit("request");
+        Status::timeout(message)
+    }
+
     /// Groups of built-in kinds answer with a `Status`, everything else with a text, as on a real server.
     pub(crate) fn no_such_resource(&self, group: &str) -> Result<Reply, Status> {
         let definitions = self.registry.definitions();
@@ -229,34 +261,6 @@ fn selected_name(query: &Query) -> Option<String> {
         let (field, value) = term.split_once("==").or_else(|| term.split_once('='))?;
         (field == "metadata.name").then(|| value.to_owned())
     })
-}
-
-async fn connect_to<B>(
-    resource: &ConnectResource,
-    connect: Arc<dyn Connect>,
-    asked: Asked<'_>,
-    body: B,
-) -> Result<Reply, Status>
-where
-    B: http_body::Body,
-    B::Data: Into<Bytes>,
-{
-    if !resource.methods.contains(&asked.parts.method) {
-        return Err(Status::method_not_allowed(
-            "the server does not allow this method on the requested resource",
-        ));
-    }
-    let upgrade = asked.parts.extensions.get::<hyper::upgrade::OnUpgrade>().is_some();
-    let body = if upgrade { Bytes::new() } else { input::read(body).await? };
-    let request = ConnectRequest {
-        user: asked.user,
-        namespace: asked.path.namespace.clone(),
-        name: asked.path.name.clone(),
-        rest: asked.path.rest.clone(),
-        parts: asked.parts.clone(),
-        body,
-    };
-    connect.connect(request).await.map(|response| Reply::Response(Box::new(response)))
 }
 
 /// Whether a resource is served under this name at all: for errors.

@@ -12,16 +12,14 @@ use registry::{Input, Served};
 use serde_json::Value;
 
 use crate::limits;
+use crate::metrics::Metrics;
 use crate::negotiate::ACCEPTED;
-
-/// What the client of a body that did not arrive within [`limits::BODY`] is told.
-pub(crate) const LATE: &str = "the request's body did not arrive in time";
 
 /// Reads a body to its end.
 ///
 /// # Errors
 /// 413 above [`limits::BODY_BYTES`], 504 when it takes longer than [`limits::BODY`], 400 when the connection breaks.
-pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>
+pub(crate) async fn read<B>(body: B, metrics: &Metrics) -> Result<Bytes, Status>
 where
     B: http_body::Body,
     B::Data: Into<Bytes>,
@@ -31,7 +29,10 @@ where
     }
     match tokio::time::timeout(limits::BODY, collect(body)).await {
         Ok(read) => read,
-        Err(_) => Err(Status::timeout(LATE)),
+        Err(_) => {
+            metrics.limit("body");
+            Err(Status::timeout("the request's body did not arrive in time"))
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Shared {
         let listing = self.registry.list(&mut context, served, asked.path.objects_namespace(), &options);
         let listed = tokio::time::timeout(limits::REQUEST, listing).await;
         warnings.append(&mut context.warnings);
-        let list = listed.map_err(|_| Status::timeout("the list took too long"))??;
+        let list = listed.map_err(|_| self.late("the list took too long"))??;
         let form = Form::of_list(media.convert, served, asked.include())?;
         Ok(Answer::json(200, form.list(&list, served, self.clock.now()), media).into())
     }

@@ -42,7 +42,7 @@ impl Shared {
         };
         let done = tokio::time::timeout(limits::REQUEST, writing).await;
         warnings.append(&mut context.warnings);
-        Ok(done.map_err(|_| Status::timeout("the request took too long"))??.into())
+        Ok(done.map_err(|_| self.late("the request took too long"))??.into())
     }
 
     async fn create<B>(
@@ -58,7 +58,7 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         apply_options(context, asked.query.write_options("CreateOptions", false)?);
         let input = self.object(&body, format, served)?;
         let namespace = asked.path.objects_namespace();
@@ -80,7 +80,7 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         apply_options(context, asked.query.write_options("UpdateOptions", false)?);
         context.create_refusal = self.create_refusal(asked);
         let subresource = asked.subresource();
@@ -131,7 +131,7 @@ impl Shared {
     {
         let kind = PatchKind::of(asked, served)?;
         let media = asked.media(served, false)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         let options = asked.query.write_options("PatchOptions", kind == PatchKind::Apply)?;
         let force = options.force;
         apply_options(context, options);
@@ -165,7 +165,7 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let media = asked.media(served, false)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         let options = input::delete_options(&body, &asked.parts.headers, served)?;
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
         context.dry_run = dry_run;
@@ -190,7 +190,7 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let media = asked.media(served, false)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         let list = asked.query.list_options()?;
         let options = input::delete_options(&body, &asked.parts.headers, served)?;
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;

@@ -6,48 +6,74 @@ use schemas::meta::Condition;
 
 use crate::change::Reference;
 
-/// What has to exist before a Machine can be made, and does not.
-pub fn missing_templates(
-    spec: &MachineSpec,
-    bootstrap: &Reference,
-    infrastructure: &Reference,
-) -> Vec<String> {
-    let config = spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
-    let rows = [(bootstrap, config), (infrastructure, spec.infrastructure_ref.kind.as_str())];
-    let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
-    missing.map(|(_, kind)| format!("* {kind} does not exist")).collect()
+/// What the conditions of an object with replicas say.
+pub struct Scaling<'a> {
+    /// `spec.replicas`.
+    pub replicas: Option<i32>,
+    /// It is being deleted: it wants no Machine, and lacks nothing for making one.
+    pub is_deleting: bool,
+    /// Machines that there are.
+    pub current: i32,
+    /// Of a new Machine.
+    pub spec: &'a MachineSpec,
+    /// What `spec.bootstrap.configRef` names.
+    pub bootstrap: &'a Reference,
+    /// What `spec.infrastructureRef` names.
+    pub infrastructure: &'a Reference,
+    /// Why no Machine may be made now.
+    pub blocked: &'a [String],
 }
 
-/// `ScalingUp`. `missing` would block making any Machine, `blocked` blocks those that are to be made now.
-pub fn scaling_up(desired: Option<i32>, current: i32, missing: &[String], blocked: &[String]) -> Condition {
-    const TYPE: &str = "ScalingUp";
-    let Some(desired) = desired else { return no_replicas(TYPE) };
-    if current >= desired {
-        let message = if missing.is_empty() {
-            String::new()
-        } else {
-            format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
-        };
-        return is_false(TYPE, "NotScalingUp", message);
+impl Scaling<'_> {
+    fn desired(&self) -> Option<i32> {
+        self.replicas.map(|replicas| if self.is_deleting { 0 } else { replicas })
     }
-    let mut message = format!("Scaling up from {current} to {desired} replicas");
-    let reasons: Vec<&str> = missing.iter().chain(blocked).map(String::as_str).collect();
-    if !reasons.is_empty() {
-        message.push_str(&format!(" is blocked because:\n{}", reasons.join("\n")));
-    }
-    conditions::new(TYPE, TRUE, TYPE, message)
-}
 
-/// `ScalingDown`.
-pub fn scaling_down(desired: Option<i32>, current: i32) -> Condition {
-    const TYPE: &str = "ScalingDown";
-    match desired {
-        None => no_replicas(TYPE),
-        Some(desired) if current > desired => {
-            let message = format!("Scaling down from {current} to {desired} replicas");
-            conditions::new(TYPE, TRUE, TYPE, message)
+    /// What has to exist before a Machine can be made, and does not.
+    fn missing(&self) -> Vec<String> {
+        if self.is_deleting {
+            return Vec::new();
         }
-        Some(_) => is_false(TYPE, "NotScalingDown", ""),
+        let config = self.spec.bootstrap.config_ref.as_ref().map_or("", |reference| reference.kind.as_str());
+        let rows =
+            [(self.bootstrap, config), (self.infrastructure, self.spec.infrastructure_ref.kind.as_str())];
+        let missing = rows.iter().filter(|(reference, _)| matches!(reference, Reference::NotFound));
+        missing.map(|(_, kind)| format!("* {kind} does not exist")).collect()
+    }
+
+    /// `ScalingUp`.
+    pub fn up(&self) -> Condition {
+        const TYPE: &str = "ScalingUp";
+        let Some(desired) = self.desired() else { return no_replicas(TYPE) };
+        let (current, mut missing) = (self.current, self.missing());
+        if current >= desired {
+            let message = if missing.is_empty() {
+                String::new()
+            } else {
+                format!("Scaling up would be blocked because:\n{}", missing.join("\n"))
+            };
+            return is_false(TYPE, "NotScalingUp", message);
+        }
+        let mut message = format!("Scaling up from {current} to {desired} replicas");
+        missing.extend_from_slice(self.blocked);
+        if !missing.is_empty() {
+            message.push_str(&format!(" is blocked because:\n{}", missing.join("\n")));
+        }
+        conditions::new(TYPE, TRUE, TYPE, message)
+    }
+
+    /// `ScalingDown`.
+    pub fn down(&self) -> Condition {
+        const TYPE: &str = "ScalingDown";
+        let current = self.current;
+        match self.desired() {
+            None => no_replicas(TYPE),
+            Some(desired) if current > desired => {
+                let message = format!("Scaling down from {current} to {desired} replicas");
+                conditions::new(TYPE, TRUE, TYPE, message)
+            }
+            Some(_) => is_false(TYPE, "NotScalingDown", ""),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod json;
 mod lists;
-mod shown;
+pub mod shown;
 mod strategic;
 mod typed;
 

@@ -1,4 +1,4 @@
-//! A patched object as the message of a 422 shows it.
+//! Objects as the message of a 422 shows them.
 
 use serde_json::{Map, Value};
 
@@ -30,13 +30,16 @@ const MANAGED_FIELDS: [&str; 7] =
 pub fn built_in(object: &Value) -> String {
     let Value::Object(fields) = object else { return object.to_string() };
     map(fields, &[], &|name, value| match (name, value) {
-        ("metadata", Value::Object(metadata)) => {
-            map(metadata, &METADATA, &|name, value| match (name, value) {
-                ("ownerReferences", Value::Array(items)) => list(items, &OWNER),
-                ("managedFields", Value::Array(items)) => list(items, &MANAGED_FIELDS),
-                _ => value.to_string(),
-            })
-        }
+        ("metadata", Value::Object(fields)) => metadata(fields),
+        _ => value.to_string(),
+    })
+}
+
+/// JSON in the order of Go's `ObjectMeta`.
+pub fn metadata(fields: &Map<String, Value>) -> String {
+    map(fields, &METADATA, &|name, value| match (name, value) {
+        ("ownerReferences", Value::Array(items)) => list(items, &OWNER),
+        ("managedFields", Value::Array(items)) => list(items, &MANAGED_FIELDS),
         _ => value.to_string(),
     })
 }

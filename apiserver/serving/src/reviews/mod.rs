@@ -34,7 +34,7 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body).await?;
+        let body = input::read(body, &self.metrics).await?;
         let mut context = asked.context();
         apply_options(&mut context, asked.query.write_options("CreateOptions", false)?);
         let input = self.object(&body, format, served)?;

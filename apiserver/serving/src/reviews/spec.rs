@@ -3,6 +3,7 @@
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use machinery::names::{label_key, label_value};
+use machinery::patch::shown;
 use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Map, Value};
 
@@ -114,45 +115,8 @@ fn metadata(kind: &str, review: &Value, errors: &mut Vec<FieldError>) {
     let own = |key: &str| key == "managedFields" || (local && key == "namespace");
     if metadata.keys().any(|key| !own(key)) {
         let detail = if local { "must be empty except for namespace" } else { "must be empty" };
-        errors.push(shows("metadata", shown_metadata(metadata), detail));
+        errors.push(shows("metadata", shown::metadata(metadata), detail));
     }
-}
-
-/// Metadata in the order of Go's fields.
-fn shown_metadata(metadata: &Map<String, Value>) -> String {
-    const META: [&str; 15] = [
-        "name",
-        "generateName",
-        "namespace",
-        "selfLink",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-        "ownerReferences",
-        "finalizers",
-        "managedFields",
-    ];
-    const ENTRY: [&str; 7] =
-        ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
-    ordered(metadata, &META, |key, value| match value.as_array() {
-        Some(list) if key == "managedFields" => {
-            let entries = list.iter().filter_map(Value::as_object);
-            let entries: Vec<String> =
-                entries.map(|entry| ordered(entry, &ENTRY, |_, value| value.to_string())).collect();
-            format!("[{}]", entries.join(","))
-        }
-        _ => value.to_string(),
-    })
-}
-
-fn ordered(map: &Map<String, Value>, keys: &[&str], write: impl Fn(&str, &Value) -> String) -> String {
-    let members = keys.iter().filter_map(|key| Some(format!("\"{key}\":{}", write(key, map.get(*key)?))));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 fn local(review: &Value, resource: &Value, path: &Value, errors: &mut Vec<FieldError>) {

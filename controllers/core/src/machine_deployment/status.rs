@@ -12,7 +12,7 @@ use schemas::meta::Condition;
 use super::Observed;
 use super::plan::{Plan, Split, is_on_delete, limits};
 use crate::aggregates::{machines_ready, machines_up_to_date, remediating};
-use crate::scaling::{missing_templates, scaling_down, scaling_up};
+use crate::scaling::Scaling;
 use crate::{selector, versions};
 
 /// Sets status and conditions of the planned MachineDeployment.
@@ -23,27 +23,20 @@ pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
     status.observed_generation = generation;
     let now = observed.now;
     let current = status.replicas.unwrap_or(0);
-    let deleting_now = is_deleting(observed.deployment.as_ref());
-    let desired = if deleting_now {
-        observed.deployment.spec.replicas.map(|_| 0)
-    } else {
-        observed.deployment.spec.replicas
-    };
-    // What is being deleted makes no Machine, so nothing is missing for it.
-    let missing = if deleting_now {
-        Vec::new()
-    } else {
-        missing_templates(
-            &observed.deployment.spec.template.spec,
-            &observed.bootstrap,
-            &observed.infrastructure,
-        )
+    let scaling = Scaling {
+        replicas: observed.deployment.spec.replicas,
+        is_deleting: is_deleting(observed.deployment.as_ref()),
+        current,
+        spec: &observed.deployment.spec.template.spec,
+        bootstrap: &observed.bootstrap,
+        infrastructure: &observed.infrastructure,
+        blocked: &[],
     };
     let all = [
         available(status, observed),
         rolling_out(observed),
-        scaling_up(desired, current, &missing, &[]),
-        scaling_down(desired, current),
+        scaling.up(),
+        scaling.down(),
         machines_ready("MachinesReady", &observed.machines),
         machines_up_to_date("MachinesUpToDate", &observed.machines, now),
         remediating(&observed.machines, " by MachineDeployment"),

@@ -9,7 +9,7 @@ use schemas::meta::Condition;
 use super::Observed;
 use super::plan::Plan;
 use crate::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
-use crate::scaling::{missing_templates, scaling_down, scaling_up};
+use crate::scaling::Scaling;
 use crate::{selector, versions};
 
 /// Sets status and conditions of the planned MachineSet. `blocked` says why no Machine may be made.
@@ -20,18 +20,18 @@ pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
     status.observed_generation = generation;
     let current = status.replicas.unwrap_or(0);
     let now = observed.now;
-    let deleting_now = is_deleting(observed.set.as_ref());
-    let desired =
-        if deleting_now { observed.set.spec.replicas.map(|_| 0) } else { observed.set.spec.replicas };
-    // What is being deleted makes no Machine, so nothing is missing for it.
-    let missing = if deleting_now {
-        Vec::new()
-    } else {
-        missing_templates(&observed.set.spec.template.spec, &observed.bootstrap, &observed.infrastructure)
+    let scaling = Scaling {
+        replicas: observed.set.spec.replicas,
+        is_deleting: is_deleting(observed.set.as_ref()),
+        current,
+        spec: &observed.set.spec.template.spec,
+        bootstrap: &observed.bootstrap,
+        infrastructure: &observed.infrastructure,
+        blocked,
     };
     let all = [
-        scaling_up(desired, current, &missing, blocked),
-        scaling_down(desired, current),
+        scaling.up(),
+        scaling.down(),
         machines_ready("MachinesReady", &observed.machines),
         machines_up_to_date("MachinesUpToDate", &observed.machines, now),
         remediating(&observed.machines, " by MachineSet"),
