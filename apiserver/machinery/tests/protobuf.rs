@@ -84,8 +84,8 @@ fn the_kind_may_follow_from_the_path() {
 fn refusals() {
     let error = decode(b"{}", None).unwrap_err();
     assert!(error.contains("prefix"), "{error}");
-    let error = decode(&body("v1", "Pod", &[]), None).unwrap_err();
-    assert!(error.starts_with("Pod in v1 "), "{error}");
+    let error = decode(&body("v1", "PodPreset", &[]), None).unwrap_err();
+    assert!(error.starts_with("PodPreset in v1 "), "{error}");
     let whole = body("v1", "ConfigMap", &metadata("x"));
     for length in 4..whole.len() {
         // Cut anywhere, it is read or refused, but never a panic.

@@ -1,6 +1,7 @@
 //! Decoding of built-in kinds, whose types are Go structs on a real server: the errors show it.
 
 use machinery::schema::{Kind, Schema};
+use machinery::types::Presence;
 use serde_json::Value;
 
 use crate::decode::empty;
@@ -60,15 +61,7 @@ impl Walk {
                 (Some(child), Some(value)) => {
                     let owner = if root && key == "metadata" { "ObjectMeta" } else { owner };
                     self.value(child, value, owner, path)?;
-                    if known
-                        && empty(value)
-                        && !(child.nullable && (value.is_null() || value.is_array()))
-                        && !child.preserve_unknown_fields
-                        // A pointer in Go: the empty string is a value. `minLength: 0` says so.
-                        && !(value == "" && child.validation.min_length == Some(0))
-                        // An empty list resets ownership.
-                        && !(key == "managedFields" && value.is_array())
-                    {
+                    if known && left_out(child, &key, value) {
                         map.remove(&key);
                     }
                 }
@@ -93,6 +86,9 @@ impl Walk {
         if value.is_null() {
             return Ok(());
         }
+        if is_quantity(schema) && (value.is_number() || value.is_string()) {
+            return quantity(value);
+        }
         if !fits(schema, value) {
             return Err(mismatch(schema, value, owner, path));
         }
@@ -111,6 +107,35 @@ impl Walk {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether Go leaves the value out when it writes the object.
+fn left_out(schema: &Schema, key: &str, value: &Value) -> bool {
+    match schema.presence {
+        Some(Presence::NotZero) => empty(value) || value == false || value.as_i64() == Some(0),
+        Some(Presence::NotNil) => value.is_null(),
+        Some(_) => false,
+        None => {
+            empty(value)
+                && !(schema.nullable && (value.is_null() || value.is_array()))
+                && !schema.preserve_unknown_fields
+                // A pointer in Go: the empty string is a value. `minLength: 0` says so.
+                && !(value == "" && schema.validation.min_length == Some(0))
+                // An empty list resets ownership.
+                && !(key == "managedFields" && value.is_array())
+        }
+    }
+}
+
+/// Quantities are kept in their canonical form; numbers are quantities too.
+fn quantity(value: &mut Value) -> Result<(), String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned());
+    *value = machinery::quantity::canonical(&text)?.into();
+    Ok(())
+}
+
+fn is_quantity(schema: &Schema) -> bool {
+    schema.validation.format.as_deref() == Some("quantity")
 }
 
 fn fits(schema: &Schema, value: &Value) -> bool {

@@ -149,16 +149,35 @@ impl Registry {
 
     /// As [`Self::show`], for text that no revision of the store has: a dry run's, or that of an object that is gone.
     pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {
-        let Some(conversion) = served.definition.conversion.clone() else {
+        if served.definition.conversion.is_none() {
             return Ok(self::text(served, &text, u64::MAX));
-        };
+        }
         let object = parse(&text).ok_or_else(no_json)?;
         if meta::api_version(&object) == served.api_version() {
             return Ok(text);
         }
-        let converted = self.convert_by_webhook(&conversion, vec![object], &served.api_version()).await?;
-        let object = converted.into_iter().next().ok_or_else(no_json)?;
-        Ok(document::text(&in_version(&served.definition, &served.version, object)))
+        let object = self.in_version(&served.definition, &served.version, object).await?;
+        Ok(document::text(&object))
+    }
+
+    /// An object under another version of its resource.
+    ///
+    /// # Errors
+    /// The webhook's failure.
+    pub(crate) async fn in_version(
+        &self,
+        definition: &Definition,
+        version: &Version,
+        mut object: Value,
+    ) -> Result<Value, Status> {
+        let wanted = definition.api_version(&version.name);
+        if let Some(conversion) = &definition.conversion
+            && meta::api_version(&object) != wanted
+        {
+            let converted = self.convert_by_webhook(conversion, vec![object], &wanted).await?;
+            object = converted.into_iter().next().ok_or_else(no_json)?;
+        }
+        Ok(in_version(definition, version, object))
     }
 
     /// One stored object, parsed, as clients of `served` see it.

@@ -62,7 +62,7 @@ impl Registry {
                 }
             };
         }
-        self.mutate(context, &target, Operation::Create, None, &mut object)?;
+        self.mutate(context, &target, Operation::Create, None, &mut object).await?;
         if meta::name(&object).is_empty() {
             return self.create_generated(context, target, &object).await;
         }
@@ -104,7 +104,7 @@ impl Registry {
             return Err(refusal.clone());
         }
         context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
-        self.admit(context, target, Operation::Create, None, &object)?;
+        self.admit(context, target, Operation::Create, None, &object).await?;
         if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }

@@ -3,9 +3,11 @@
 //! so there is one way in.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use machinery::schema::Schema;
+use machinery::types::LazySchema;
 use serde_json::Value;
 
 pub use crate::conversion::Conversion;
@@ -54,7 +56,7 @@ pub struct Version {
     /// The warning for clients that use it, when it is deprecated.
     pub deprecation_warning: Option<String>,
     /// What objects look like.
-    pub schema: Arc<Schema>,
+    pub schema: Structure,
     /// The schema as it was written, JSON text, for OpenAPI; empty where none was written. Text takes a fifth of what a tree does.
     pub schema_text: Box<str>,
     /// Columns of `kubectl get`; empty: only the age.
@@ -65,6 +67,26 @@ pub struct Version {
     pub scale: Option<Scale>,
     /// JSON paths (`.spec.x`) that field selectors can use beside name and namespace.
     pub selectable_fields: Vec<String>,
+}
+
+/// The schema of a version.
+#[derive(Debug, Clone)]
+pub enum Structure {
+    /// From a CustomResourceDefinition.
+    Written(Arc<Schema>),
+    /// That of a type which the server knows, made when it is first needed.
+    Known(Arc<LazySchema>),
+}
+
+impl Deref for Structure {
+    type Target = Schema;
+
+    fn deref(&self) -> &Schema {
+        match self {
+            Self::Written(schema) => schema,
+            Self::Known(schema) => schema.get(),
+        }
+    }
 }
 
 /// One printer column.
@@ -104,6 +126,12 @@ impl Definition {
     /// The version of that name, served or not.
     pub fn version(&self, name: &str) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.name == name)
+    }
+
+    /// Its structure, when it is one that the server knows by itself, rather than a manifest's.
+    pub(crate) fn known(&self) -> Option<Structure> {
+        let version = self.versions.first()?;
+        matches!(version.schema, Structure::Known(_)).then(|| version.schema.clone())
     }
 
     /// `group/version`, or `version` for the core group.

@@ -6,10 +6,11 @@ use machinery::schema::Schema;
 use serde_json::Value;
 
 use crate::conversion::Conversion;
-use crate::definition::{Column, Definition, Scale, Version};
+use crate::definition::{Column, Definition, Scale, Structure, Version};
 
 /// The verbs of every custom resource, in the order of discovery.
-const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+pub(crate) const VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
 /// Reads a CustomResourceDefinition that is valid and complete (defaults filled in).
 ///
@@ -134,7 +135,7 @@ fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Res
     Ok(Version {
         served: source["served"] == true,
         deprecation_warning,
-        schema: Arc::new(schema),
+        schema: Structure::Written(Arc::new(schema)),
         schema_text: schema_text.into(),
         columns,
         status: source["subresources"].get("status").is_some_and(Value::is_object),

@@ -18,6 +18,7 @@
 //!   of those errors quote the text); wrong types inside known fields, unknown fields and everything else is found here.
 //! - Authorisation has happened before; admission happens inside, through [`Admission`].
 
+mod admission;
 mod builtin;
 pub mod context;
 mod conversion;
@@ -36,6 +37,7 @@ mod go_json;
 mod go_time;
 mod housekeeping;
 mod keys;
+mod kinds;
 mod list;
 mod meta;
 mod object_meta;

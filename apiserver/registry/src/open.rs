@@ -14,11 +14,12 @@ use crate::definitions::Definitions;
 use crate::from_crd::from_crd;
 use crate::housekeeping;
 use crate::keys;
+use crate::kinds;
 use crate::options::Options;
 use crate::registry::{Inner, Registry};
 use crate::storage::Storage;
 
-/// The kinds that every registry serves, as CustomResourceDefinitions.
+/// The kinds that every registry serves and acts on, as CustomResourceDefinitions. [`kinds`] has the others.
 const KINDS: [&str; 19] = [
     include_str!("../kinds/namespace.json"),
     include_str!("../kinds/secret.json"),
@@ -74,6 +75,9 @@ impl Registry {
             })?;
             built_in(&mut definitions, &manifest)?;
         }
+        for definition in kinds::definitions() {
+            definitions.insert(definition.clone(), 0, false);
+        }
         for manifest in &options.kinds {
             built_in(&mut definitions, manifest)?;
         }
@@ -85,6 +89,7 @@ impl Registry {
             clock,
             random,
             options,
+            admission: crate::admission::Cache::default(),
             definitions: RwLock::new(Arc::new(definitions)),
             changed: watch::Sender::new(generation),
         }));

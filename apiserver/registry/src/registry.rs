@@ -20,6 +20,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) options: Options,
+    pub(crate) admission: crate::admission::Cache,
     pub(crate) definitions: RwLock<Arc<Definitions>>,
     pub(crate) changed: watch::Sender<u64>,
 }

@@ -57,8 +57,13 @@ fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
     if replicas != 0 {
         view["spec"]["replicas"] = replicas.into();
     }
-    let selector =
-        scale.label_selector_path.as_deref().and_then(|path| read(object, path)).and_then(Value::as_str);
+    let selector = scale.label_selector_path.as_deref().and_then(|path| read(object, path));
+    // Workloads have theirs as an object.
+    let selector = selector.map(|found| match found {
+        Value::String(text) => text.clone(),
+        Value::Object(_) => machinery::selector::show_object(found),
+        _ => String::new(),
+    });
     if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         view["status"]["selector"] = selector.into();
     }
@@ -146,6 +151,11 @@ fn paths<'s>(target: &Target<'s>) -> Result<&'s Scale, Status> {
 pub(crate) fn get(served: &Served, object: &Value) -> Result<bytes::Bytes, Status> {
     let scale = served.version.scale.as_ref().ok_or_else(Status::no_such_path)?;
     Ok(document::text(&view(scale, object)?))
+}
+
+/// The Scale of an object; null where it has none.
+pub(crate) fn shown(served: &Served, object: &Value) -> Value {
+    served.version.scale.as_ref().and_then(|scale| view(scale, object).ok()).unwrap_or_default()
 }
 
 const FIELDS: [(&str, &[&str]); 5] = [

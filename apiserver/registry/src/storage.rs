@@ -1,6 +1,7 @@
 //! The registry's view of the store: keys as text, errors as a client is told them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use machinery::status::Status;
@@ -73,7 +74,11 @@ impl From<HistoryError> for Gone {
 
 /// The store.
 #[derive(Clone)]
-pub(crate) struct Storage(Store);
+pub(crate) struct Storage {
+    store: Store,
+    /// How often what configures admission has changed since the start.
+    admission_changes: Arc<AtomicU64>,
+}
 
 fn bad_key(key: &str) -> WriteError {
     WriteError::Failed(Status::internal(format!("{key} cannot be a key")))
@@ -97,29 +102,34 @@ fn prefix(text: &str) -> Option<Prefix> {
 
 impl Storage {
     pub(crate) fn new(store: Store) -> Self {
-        Self(store)
+        Self { store, admission_changes: Arc::default() }
+    }
+
+    /// Rises with each change of what configures admission.
+    pub(crate) fn admission_changes(&self) -> u64 {
+        self.admission_changes.load(Ordering::Acquire)
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.0.revision().0
+        self.store.revision().0
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Entry> {
-        let stored = self.0.get(&Key::parse(key).ok()?)?;
+        let stored = self.store.get(&Key::parse(key).ok()?)?;
         Some(Entry { revision: stored.mod_revision.0, value: stored.value.clone() })
     }
 
     /// Everything below `prefix`, and the revision it shows.
     pub(crate) fn range(&self, text: &str) -> (Vec<Arc<Stored>>, u64) {
         let Some(prefix) = prefix(text) else { return (Vec::new(), self.revision()) };
-        let snapshot = self.0.list(&prefix, &Page::default());
+        let snapshot = self.store.list(&prefix, &Page::default());
         (snapshot.items, snapshot.revision.0)
     }
 
     /// Everything below `prefix` as it was at `revision`.
     pub(crate) fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
         let Some(prefix) = prefix(text) else { return Ok(Vec::new()) };
-        Ok(self.0.list_at(&prefix, Revision(revision), &Page::default())?.items)
+        Ok(self.store.list_at(&prefix, Revision(revision), &Page::default())?.items)
     }
 
     /// Stores `document` when the key's revision is `expected` (`None`: it must not exist).
@@ -151,26 +161,30 @@ impl Storage {
     }
 
     async fn one(&self, operation: Operation) -> Result<Arc<Event>, WriteError> {
-        let events = self.0.commit(vec![operation]).await?;
+        let events = self.store.commit(vec![operation]).await?;
         let nothing = || WriteError::Failed(Status::internal("the store committed nothing"));
-        events.into_iter().next().ok_or_else(nothing)
+        let event = events.into_iter().next().ok_or_else(nothing)?;
+        if event.key().group() == crate::admission::GROUP {
+            self.admission_changes.fetch_add(1, Ordering::Release);
+        }
+        Ok(event)
     }
 
     /// The changes below `prefix` after `revision`, in order.
     pub(crate) fn watch(&self, text: &str, revision: u64) -> Result<Watcher, Gone> {
         let prefix = prefix(text).ok_or(Gone)?;
-        Ok(self.0.watch(&prefix, Revision(revision))?)
+        Ok(self.store.watch(&prefix, Revision(revision))?)
     }
 
     /// The oldest revision from which [`Self::watch`] can begin.
     pub(crate) fn oldest(&self) -> u64 {
-        self.0.oldest().0
+        self.store.oldest().0
     }
 
     /// Waits until the store has reached `revision`.
     pub(crate) async fn reached(&self, revision: u64) {
         while self.revision() < revision {
-            let Ok(mut changes) = self.0.watch(&Prefix::all(), self.0.revision()) else { return };
+            let Ok(mut changes) = self.store.watch(&Prefix::all(), self.store.revision()) else { return };
             if self.revision() < revision && changes.next().await.is_err() {
                 return;
             }

@@ -130,7 +130,7 @@ impl Registry {
                 }
             };
         }
-        self.mutate(context, target, Operation::Update, Some(live), &mut object)?;
+        self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live);
         let mut holds = served.holds(&target.key(), entry.revision);
@@ -142,7 +142,7 @@ impl Registry {
         }
         target.refuse(target.name, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
-        self.admit(context, target, Operation::Update, Some(live), &object)?;
+        self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
         let document = Document::new(&self.to_storage(served, object).await?);

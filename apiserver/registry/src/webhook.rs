@@ -205,13 +205,19 @@ impl Registry {
     }
 
     /// An object in its stored version, when the kind is served and the object is there.
-    fn stored_object(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value> {
+    pub(crate) fn stored_object(
+        &self,
+        group: &str,
+        plural: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<Value> {
         let definitions = self.definitions();
         let key = crate::keys::object(definitions.get(group, plural)?, namespace, name);
         machinery::decode::own(&self.storage().get(&key)?.value)
     }
 
-    fn stored_objects(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
+    pub(crate) fn stored_objects(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
         let definitions = self.definitions();
         let Some(definition) = definitions.get(group, plural) else { return Vec::new() };
         let (stored, _) = self.storage().range(&crate::keys::namespace(definition, namespace));

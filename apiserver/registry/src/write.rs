@@ -7,6 +7,7 @@ use machinery::schema;
 use machinery::status::Status;
 use serde_json::Value;
 
+use crate::admission::Attributes;
 use crate::context::{Context, Subresource};
 use crate::definitions::Served;
 use crate::object_meta;
@@ -158,8 +159,8 @@ pub(crate) fn ratcheted(
 }
 
 impl Registry {
-    /// Asks the embedder's rules, which may change the object.
-    pub(crate) fn mutate(
+    /// Asks the embedder's rules and what is configured, which may change the object.
+    pub(crate) async fn mutate(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -174,11 +175,23 @@ impl Registry {
             context.warnings.extend(warnings);
             answer?;
         }
-        Ok(())
+        let attributes = Attributes::new(context, target, operation, old);
+        self.call_mutating(&attributes, object, &mut context.warnings).await
     }
 
-    /// Asks the embedder's rules whether the object may be written as it is now.
-    pub(crate) fn admit(
+    /// Lets mutating webhooks refuse a deletion; there is nothing to change.
+    pub(crate) async fn mutate_deletion(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        let attributes = Attributes::new(context, target, Operation::Delete, Some(object));
+        self.call_mutating(&attributes, &mut object.clone(), &mut context.warnings).await
+    }
+
+    /// Asks the embedder's rules and what is configured whether the object may be written as it is now.
+    pub(crate) async fn admit(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -193,7 +206,8 @@ impl Registry {
             context.warnings.extend(warnings);
             answer?;
         }
-        Ok(())
+        let attributes = Attributes::new(context, target, operation, old);
+        self.call_validating(&attributes, object, &mut context.warnings).await
     }
 }
 

@@ -60,7 +60,7 @@ impl Answer {
     /// A JSON text in the form that was agreed upon.
     pub(crate) fn json(code: u16, pieces: Vec<Bytes>, media: Media) -> Self {
         let pieces = match (media.encoding, media.pretty) {
-            (Encoding::Protobuf, _) => rewritten(&pieces, crate::protobuf::object),
+            (Encoding::Protobuf, _) => rewritten(&pieces, protobuf),
             (Encoding::Yaml, _) => rewritten(&pieces, |value| crate::yaml::write(value).into_bytes()),
             (_, true) => rewritten(&pieces, pretty),
             _ => with_line_end(pieces),
@@ -79,7 +79,7 @@ impl Answer {
         let encoding = negotiate_error(request);
         let value = status.to_value();
         let mut answer = if encoding == Encoding::Protobuf {
-            Self::new(status.code, encoding.media_type(), crate::protobuf::status(&value))
+            Self::new(status.code, encoding.media_type(), Bytes::from(protobuf(&value)))
         } else {
             let media = Media { encoding, convert: None, pretty: wants_pretty(request, None) };
             Self::value(status.code, &value, media)
@@ -163,6 +163,11 @@ fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> 
         Some(value) => vec![Bytes::from(write(&value))],
         None => pieces.to_vec(),
     }
+}
+
+/// An object, a list or a `Status` as protobuf; empty for a kind that is not offered so.
+pub(crate) fn protobuf(value: &Value) -> Vec<u8> {
+    machinery::protobuf::encode(value).unwrap_or_default()
 }
 
 fn pretty(value: &Value) -> Vec<u8> {

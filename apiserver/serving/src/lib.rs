@@ -27,7 +27,6 @@ mod negotiate;
 mod nonresource;
 mod openapi;
 mod path;
-mod protobuf;
 mod query;
 mod reads;
 mod refusal;

@@ -92,7 +92,7 @@ impl Running {
         self.stage.counted.event();
         if self.stage.encoding == Encoding::Protobuf {
             let value = machinery::decode::own(&object.concat()).unwrap_or_default();
-            let object = crate::protobuf::object(&value);
+            let object = crate::answer::protobuf(&value);
             return Bytes::from(machinery::protobuf::watch_frame(event.kind.as_str(), &object));
         }
         let size: usize = object.iter().map(Bytes::len).sum();

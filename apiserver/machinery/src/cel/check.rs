@@ -166,7 +166,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
     let mut problems = Vec::new();
     let mut costs = RuleCost::default();
     let mut checker = Checker {
-        own: Type::of(schema, root).unwrap_or(Type::Dyn),
+        own: Some(Type::of(schema, root).unwrap_or(Type::Dyn)),
         optional: rule.optional_old_self,
         problems: Vec::new(),
         types: Types::new(),
@@ -208,8 +208,25 @@ pub fn uses_old_self(rule: &str) -> bool {
     parse(rule).is_ok_and(|expr| expr.uses("oldSelf"))
 }
 
+/// Parses and checks an expression over `variables`, of any type each.
+///
+/// # Errors
+/// What is wrong, as cel-go shows it.
+pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type<'static>), String> {
+    let mut checker = Checker { own: None, optional: false, problems: Vec::new(), types: Types::default() };
+    let mut expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+    let mut locals = variables.iter().map(|name| (Arc::from(*name), Type::Dyn)).collect();
+    let found = checker.check(&expr, &mut locals);
+    if !checker.problems.is_empty() {
+        return Err(display(source, &checker.problems));
+    }
+    compile_patterns(&mut expr);
+    Ok((expr, found))
+}
+
 struct Checker<'s> {
-    own: Type<'s>,
+    /// The type of `self`, where there is one.
+    own: Option<Type<'s>>,
     optional: bool,
     problems: Vec<Problem>,
     /// What each node of the tree turned out to be.
@@ -239,9 +256,9 @@ impl<'s> Checker<'s> {
             return Some(found.clone());
         }
         match name {
-            "self" => Some(self.own.clone()),
-            "oldSelf" if self.optional => Some(Type::Optional(Rc::new(self.own.clone()))),
-            "oldSelf" => Some(self.own.clone()),
+            "self" => self.own.clone(),
+            "oldSelf" if self.optional => self.own.clone().map(|own| Type::Optional(Rc::new(own))),
+            "oldSelf" => self.own.clone(),
             _ => None,
         }
     }

@@ -137,6 +137,7 @@ impl Run {
         match (select.test, select.optional, found) {
             (true, _, found) => Ok(Val::Bool(found.is_some())),
             (_, true, found) => Ok(Val::Optional(found.map(Rc::new))),
+            (_, _, Some(Val::Failed(why))) => Err(why.to_string().into()),
             (_, _, Some(found)) => Ok(found),
             (_, _, None) => Err(format!("no such key: {}", select.property).into()),
         }

@@ -12,6 +12,7 @@ mod eval;
 mod functions;
 mod net;
 mod parse;
+pub mod program;
 mod quantity;
 mod rules;
 mod semver;

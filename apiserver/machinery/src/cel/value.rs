@@ -59,6 +59,8 @@ pub enum Val<'a> {
     Url(Rc<Url>),
     /// `format.dns1123Label()`
     Format(&'static str),
+    /// A named part of a program whose evaluation failed: whoever uses it fails too.
+    Failed(Rc<str>),
 }
 
 /// Why an evaluation failed, in cel-go's words.
@@ -127,6 +129,7 @@ impl<'a> Val<'a> {
             Val::Cidr(_) => "net.CIDR",
             Val::Url(_) => "kubernetes.URL",
             Val::Format(_) => "kubernetes.NamedFormat",
+            Val::Failed(_) => "error",
         }
     }
 

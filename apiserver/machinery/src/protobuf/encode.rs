@@ -4,14 +4,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::kinds::{self, Field, Kind, Message, Type};
 use super::wire::Writer;
-use super::{ITEMS_FIELD, MAGIC};
+use super::{ITEMS_FIELD, MAGIC, find};
 use crate::clock::parse_rfc3339;
+use crate::types::{self, Field, FieldType, Presence, Type};
 
 /// Whether objects of this kind can be answered as protobuf.
 pub fn is_known(api_version: &str, kind: &str) -> bool {
-    kinds::find(api_version, kind).is_some()
+    find(api_version, kind).is_some()
 }
 
 /// An object, or a list of objects, as `k8s\0` followed by a `runtime.Unknown`; `None` for a kind that has no message here.
@@ -20,12 +20,12 @@ pub fn encode(object: &Value) -> Option<Vec<u8>> {
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let map = object.as_object()?;
     let mut raw = Writer::default();
-    match (kinds::find(api_version, kind), kind.strip_suffix("List")) {
+    match (find(api_version, kind), kind.strip_suffix("List")) {
         (Some(described), _) => message(&mut raw, map, described),
         (None, Some(item)) => {
-            let item = kinds::find(api_version, item)?;
+            let item = find(api_version, item)?;
             if let Some(metadata) = map.get("metadata").and_then(Value::as_object) {
-                nested(&mut raw, 1, metadata, &kinds::LIST_META);
+                nested(&mut raw, 1, metadata, types::find("meta.v1.ListMeta")?);
             }
             for object in map.get("items").and_then(Value::as_array).into_iter().flatten() {
                 nested(&mut raw, 2, object.as_object()?, item);
@@ -57,16 +57,18 @@ pub fn watch_frame(kind: &str, object: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &event.0].concat()
 }
 
-fn nested(writer: &mut Writer, number: u64, map: &Map<String, Value>, described: &Message) {
+fn nested(writer: &mut Writer, number: u64, map: &Map<String, Value>, described: &Type) {
     let mut inner = Writer::default();
     message(&mut inner, map, described);
     writer.bytes(number, &inner.0);
 }
 
-fn message(writer: &mut Writer, map: &Map<String, Value>, described: &Message) {
-    for field in described.0 {
-        if let (Kind::Inline, Type::Message(inner)) = (field.kind, field.ty) {
-            nested(writer, field.number, map, inner);
+fn message(writer: &mut Writer, map: &Map<String, Value>, described: &Type) {
+    for field in &described.fields {
+        if let (Presence::Inline, FieldType::Named(name)) = (field.presence, &field.ty) {
+            if let Some(inner) = types::find(name) {
+                nested(writer, field.number, map, inner);
+            }
         } else if let Some(found) = map.get(field.name).filter(|found| !found.is_null()) {
             write(writer, field, found);
         }
@@ -74,58 +76,78 @@ fn message(writer: &mut Writer, map: &Map<String, Value>, described: &Message) {
 }
 
 fn write(writer: &mut Writer, field: &Field, found: &Value) {
-    match (field.kind, found) {
-        (Kind::List, Value::Array(list)) => {
-            for item in list {
-                value(writer, field.number, field.ty, item);
+    match (&field.ty, found) {
+        (FieldType::List(item), Value::Array(list)) => {
+            for found in list {
+                value(writer, field.number, item, found);
             }
         }
-        (Kind::Map, Value::Object(map)) => {
-            for (key, item) in map {
+        (FieldType::Map(item), Value::Object(map)) => {
+            for (key, found) in map {
                 let mut entry = Writer::default();
                 entry.bytes(1, key.as_bytes());
-                value(&mut entry, 2, field.ty, item);
+                value(&mut entry, 2, item, found);
                 writer.bytes(field.number, &entry.0);
             }
         }
-        (Kind::List | Kind::Map, _) => {}
-        _ => value(writer, field.number, field.ty, found),
+        (ty, found) => value(writer, field.number, ty, found),
     }
 }
 
 /// One value; what does not fit its type is left out, for it cannot have been stored.
-fn value(writer: &mut Writer, number: u64, ty: Type, found: &Value) {
+fn value(writer: &mut Writer, number: u64, ty: &FieldType, found: &Value) {
     match (ty, found) {
-        (Type::Text, Value::String(text)) => writer.bytes(number, text.as_bytes()),
-        (Type::Bytes, Value::String(text)) => {
+        (FieldType::Text | FieldType::Enum(_), Value::String(text)) => {
+            writer.bytes(number, text.as_bytes());
+        }
+        (FieldType::Bytes, Value::String(text)) => {
             writer.bytes(number, &STANDARD.decode(text).unwrap_or_default());
         }
-        (Type::Integer, found) => {
+        (FieldType::Integer { .. }, found) => {
             if let Some(integer) = found.as_i64() {
                 writer.varint(number, integer.cast_unsigned());
             }
         }
-        (Type::Boolean, Value::Bool(flag)) => writer.varint(number, u64::from(*flag)),
-        (Type::Time | Type::MicroTime, Value::String(text)) => {
-            let Some(time) = parse_rfc3339(text) else { return };
-            let mut inner = Writer::default();
+        (FieldType::Boolean, Value::Bool(flag)) => writer.varint(number, u64::from(*flag)),
+        (FieldType::Named(name), Value::Object(map)) => {
+            if let Some(described) = types::find(name) {
+                nested(writer, number, map, described);
+            }
+        }
+        (ty, found) => {
+            if let Some(inner) = wrapped(ty, found) {
+                writer.bytes(number, &inner.0);
+            }
+        }
+    }
+}
+
+/// A value that is a message on the wire and none in JSON.
+fn wrapped(ty: &FieldType, found: &Value) -> Option<Writer> {
+    let mut inner = Writer::default();
+    match (ty, found) {
+        (FieldType::Time | FieldType::MicroTime, Value::String(text)) => {
+            let time = parse_rfc3339(text)?;
             inner.varint(1, time.timestamp().cast_unsigned());
             inner.varint(2, u64::from(time.timestamp_subsec_nanos()));
-            writer.bytes(number, &inner.0);
         }
-        (Type::RawJson, found) => {
-            let mut inner = Writer::default();
-            inner.bytes(1, found.to_string().as_bytes());
-            writer.bytes(number, &inner.0);
+        (FieldType::Quantity, Value::String(text)) => inner.bytes(1, text.as_bytes()),
+        (FieldType::Quantity, Value::Number(number)) => inner.bytes(1, number.to_string().as_bytes()),
+        (FieldType::IntOrString, Value::String(text)) => {
+            inner.varint(1, 1);
+            inner.bytes(3, text.as_bytes());
         }
-        (Type::Texts, Value::Array(list)) => {
-            let mut inner = Writer::default();
+        (FieldType::IntOrString, Value::Number(number)) => {
+            inner.varint(1, 0);
+            inner.varint(2, number.as_i64()?.cast_unsigned());
+        }
+        (FieldType::Raw | FieldType::FieldsV1, found) => inner.bytes(1, found.to_string().as_bytes()),
+        (FieldType::Texts, Value::Array(list)) => {
             for text in list.iter().filter_map(Value::as_str) {
                 inner.bytes(ITEMS_FIELD, text.as_bytes());
             }
-            writer.bytes(number, &inner.0);
         }
-        (Type::Message(described), Value::Object(map)) => nested(writer, number, map, described),
-        _ => {}
+        _ => return None,
     }
+    Some(inner)
 }

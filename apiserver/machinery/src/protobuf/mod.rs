@@ -1,7 +1,6 @@
 //! Bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send and ask for so.
 
 mod encode;
-mod kinds;
 mod wire;
 
 use base64::Engine;
@@ -9,10 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::DateTime;
 use serde_json::{Map, Value};
 
-use self::kinds::{Field, Kind, Message, Type};
 use self::wire::{Reader, Wire};
 use crate::clock::{rfc3339, rfc3339_micro};
 use crate::limits::MAX_DEPTH;
+use crate::types::{self, Field, FieldType, Presence, Type};
 
 pub use encode::{encode, is_known, watch_frame};
 pub use wire::Writer;
@@ -29,7 +28,7 @@ const ITEMS_FIELD: u64 = 1;
 /// The error is a sentence; for a kind that is not known here it names the kind.
 pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value, String> {
     let body = bytes.strip_prefix(MAGIC).ok_or("the body does not begin with the protobuf prefix k8s\\0")?;
-    let unknown = message(body, &kinds::UNKNOWN, 0)?;
+    let unknown = message(body, known("runtime.Unknown")?, 0)?;
     let text = |name: &str| unknown.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let (default_version, default_name) = default_kind.unzip();
     let api_version = text("apiVersion").or(default_version).unwrap_or_default();
@@ -38,7 +37,7 @@ pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value,
         Some(raw) => STANDARD.decode(raw).map_err(|error| error.to_string())?,
         None => Vec::new(),
     };
-    let described = kinds::find(api_version, kind)
+    let described = find(api_version, kind)
         .ok_or_else(|| format!("{kind} in {api_version} cannot be sent as protobuf here; send JSON"))?;
     let mut object = message(&raw, described, 0).map_err(|error| format!("{kind}: {error}"))?;
     object.insert("apiVersion".to_owned(), api_version.into());
@@ -46,14 +45,31 @@ pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value,
     Ok(Value::Object(object))
 }
 
-fn message(bytes: &[u8], described: &Message, depth: usize) -> Result<Map<String, Value>, String> {
+/// Kinds of `meta/v1` that stand in any group.
+const OF_ANY_GROUP: [&str; 6] =
+    ["DeleteOptions", "Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"];
+
+/// The type of a kind.
+fn find(api_version: &str, kind: &str) -> Option<&'static Type> {
+    if OF_ANY_GROUP.contains(&kind) {
+        return types::find(&types::name_of("meta", "v1", kind));
+    }
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    types::find(&types::name_of(group, version, kind))
+}
+
+fn known(name: &str) -> Result<&'static Type, String> {
+    types::find(name).ok_or_else(|| format!("there is no type {name}"))
+}
+
+fn message(bytes: &[u8], described: &Type, depth: usize) -> Result<Map<String, Value>, String> {
     if depth > MAX_DEPTH {
         return Err(format!("nested deeper than {MAX_DEPTH} levels"));
     }
     let mut object = Map::new();
     let mut reader = Reader::new(bytes);
     while let Some((number, wire)) = reader.field()? {
-        let Some(field) = described.0.iter().find(|field| field.number == number) else { continue };
+        let Some(field) = described.fields.iter().find(|field| field.number == number) else { continue };
         if let Some(value) =
             read(field, wire, &mut object, depth).map_err(|error| format!("{}: {error}", field.name))?
         {
@@ -70,32 +86,33 @@ fn read(
     object: &mut Map<String, Value>,
     depth: usize,
 ) -> Result<Option<Value>, String> {
-    match field.kind {
-        Kind::Plain => Ok(value(field.ty, wire, depth)?.filter(|value| !is_zero(value))),
-        Kind::Optional => value(field.ty, wire, depth),
-        Kind::List => {
+    match (&field.ty, field.presence) {
+        (FieldType::List(item), _) => {
             let mut list = match object.remove(field.name) {
                 Some(Value::Array(list)) => list,
                 _ => Vec::new(),
             };
-            list.extend(value(field.ty, wire, depth)?);
+            list.extend(value(item, wire, depth)?);
             Ok(Some(Value::Array(list)))
         }
-        Kind::Map => {
+        (FieldType::Map(item), _) => {
             let mut map = match object.remove(field.name) {
                 Some(Value::Object(map)) => map,
                 _ => Map::new(),
             };
-            let (key, item) = entry(field.ty, wire, depth)?;
+            let (key, item) = entry(item, wire, depth)?;
             map.insert(key, item);
             Ok(Some(Value::Object(map)))
         }
-        // The fields of the inner message stand in the outer object.
-        Kind::Inline => {
-            if let Some(Value::Object(inner)) = value(field.ty, wire, depth)? {
+        (ty, Presence::Inline) => {
+            if let Some(Value::Object(inner)) = value(ty, wire, depth)? {
                 object.extend(inner);
             }
             Ok(None)
+        }
+        (ty, Presence::NotNil | Presence::Nullable) => value(ty, wire, depth),
+        (ty, Presence::Always | Presence::NotZero) => {
+            Ok(value(ty, wire, depth)?.filter(|value| !is_zero(value)))
         }
     }
 }
@@ -111,7 +128,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn entry(ty: Type, wire: Wire<'_>, depth: usize) -> Result<(String, Value), String> {
+fn entry(ty: &FieldType, wire: Wire<'_>, depth: usize) -> Result<(String, Value), String> {
     let mut reader = Reader::new(wire.bytes()?);
     let (mut key, mut item) = (String::new(), None);
     while let Some((number, wire)) = reader.field()? {
@@ -124,28 +141,57 @@ fn entry(ty: Type, wire: Wire<'_>, depth: usize) -> Result<(String, Value), Stri
     Ok((key, item.unwrap_or_else(|| "".into())))
 }
 
-fn value(ty: Type, wire: Wire<'_>, depth: usize) -> Result<Option<Value>, String> {
+fn value(ty: &FieldType, wire: Wire<'_>, depth: usize) -> Result<Option<Value>, String> {
     Ok(match ty {
-        Type::Text => Some(wire.text()?.into()),
-        Type::Bytes => Some(STANDARD.encode(wire.bytes()?).into()),
-        Type::Integer => Some(wire.integer()?.into()),
-        Type::Boolean => Some((wire.integer()? != 0).into()),
-        Type::Time => time(wire.bytes()?, rfc3339)?,
-        Type::MicroTime => time(wire.bytes()?, rfc3339_micro)?,
-        Type::RawJson => {
-            let raw = message(wire.bytes()?, &kinds::RAW, depth + 1)?;
+        FieldType::Text | FieldType::Enum(_) => Some(wire.text()?.into()),
+        FieldType::Bytes => Some(STANDARD.encode(wire.bytes()?).into()),
+        FieldType::Integer { .. } => Some(wire.integer()?.into()),
+        FieldType::Boolean => Some((wire.integer()? != 0).into()),
+        FieldType::Time => time(wire.bytes()?, rfc3339)?,
+        FieldType::MicroTime => time(wire.bytes()?, rfc3339_micro)?,
+        FieldType::Quantity => Some(first_text(wire)?.unwrap_or_else(|| "0".into())),
+        FieldType::IntOrString => Some(int_or_string(wire)?),
+        FieldType::Raw | FieldType::FieldsV1 => {
+            let raw = message(wire.bytes()?, known("runtime.FieldsV1")?, depth + 1)?;
             let bytes = raw.get("raw").and_then(Value::as_str).map(|raw| STANDARD.decode(raw));
             match bytes {
                 Some(Ok(bytes)) if !bytes.is_empty() => Some(crate::decode::json(&bytes)?.value),
                 _ => None,
             }
         }
-        Type::Texts => {
-            let inner = message(wire.bytes()?, &kinds::ITEMS, depth + 1)?;
+        FieldType::Texts => {
+            let inner = message(wire.bytes()?, known("runtime.Texts")?, depth + 1)?;
             Some(inner.get("items").cloned().unwrap_or_else(|| Value::Array(Vec::new())))
         }
-        Type::Message(described) => Some(Value::Object(message(wire.bytes()?, described, depth + 1)?)),
+        FieldType::Named(name) => Some(Value::Object(message(wire.bytes()?, known(name)?, depth + 1)?)),
+        FieldType::List(_) | FieldType::Map(_) => None,
     })
+}
+
+/// The text in field 1.
+fn first_text(wire: Wire<'_>) -> Result<Option<Value>, String> {
+    let mut reader = Reader::new(wire.bytes()?);
+    while let Some((number, wire)) = reader.field()? {
+        if number == 1 {
+            return Ok(Some(wire.text()?.into()));
+        }
+    }
+    Ok(None)
+}
+
+/// `intstr.IntOrString`: which of the two, the integer, the text.
+fn int_or_string(wire: Wire<'_>) -> Result<Value, String> {
+    let mut reader = Reader::new(wire.bytes()?);
+    let (mut is_text, mut integer, mut text) = (false, 0, "");
+    while let Some((number, wire)) = reader.field()? {
+        match number {
+            1 => is_text = wire.integer()? != 0,
+            2 => integer = wire.integer()?,
+            3 => text = wire.text()?,
+            _ => {}
+        }
+    }
+    Ok(if is_text { text.into() } else { integer.into() })
 }
 
 fn time(bytes: &[u8], write: fn(DateTime<chrono::Utc>) -> String) -> Result<Option<Value>, String> {

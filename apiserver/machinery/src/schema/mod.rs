@@ -21,6 +21,7 @@ pub use default::{default, drop_nulls};
 pub use lists::validate_lists;
 pub(crate) use number::show as show_number;
 pub use parse::SchemaError;
+pub(crate) use parse::summarise;
 pub use prune::prune;
 pub use validate::{rules_blocked, validate, validate_part, validate_status, validate_values};
 
@@ -57,6 +58,8 @@ pub struct Schema {
     pub patch_merge_key: Option<String>,
     /// `x-kubernetes-patch-strategy` of built-in kinds: `merge`, `replace`, `retainKeys`, comma-separated.
     pub patch_strategy: Option<String>,
+    /// When a field of a built-in kind is written; `None` for fields of other kinds.
+    pub presence: Option<crate::types::Presence>,
     /// Everything that only validates.
     pub validation: Validation,
     /// `x-kubernetes-validations`, in order.

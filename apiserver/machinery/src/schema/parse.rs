@@ -75,7 +75,7 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
 }
 
 /// What a node says about everything below it, so that walks can turn back early.
-fn summarise(schema: &mut Schema) {
+pub(crate) fn summarise(schema: &mut Schema) {
     let mut has_rules = !schema.rules.is_empty();
     let mut has_defaults = schema.default.is_some();
     let mut has_lists = matches!(schema.list_type, Some(ListType::Set | ListType::Map));

@@ -92,6 +92,39 @@ impl LabelSelector {
     }
 }
 
+impl std::fmt::Display for LabelSelector {
+    /// As [`Self::parse`] reads it, in the order of the keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut sorted: Vec<&Requirement> = self.requirements.iter().collect();
+        sorted.sort_by(|a, b| a.key.cmp(&b.key));
+        for (index, Requirement { key, operator, values }) in sorted.into_iter().enumerate() {
+            f.write_str(if index > 0 { "," } else { "" })?;
+            let list = values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+            match operator {
+                Operator::In if values.len() == 1 => write!(f, "{key}={list}")?,
+                Operator::In => write!(f, "{key} in ({list})")?,
+                Operator::NotIn => write!(f, "{key} notin ({list})")?,
+                Operator::Exists => f.write_str(key)?,
+                Operator::DoesNotExist => write!(f, "!{key}")?,
+                Operator::Greater => write!(f, "{key}>{list}")?,
+                Operator::Less => write!(f, "{key}<{list}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A selector of an object as text: a `metav1.LabelSelector`, or a plain map of labels.
+pub fn show_object(selector: &Value) -> String {
+    let structured = ["matchLabels", "matchExpressions"].iter().any(|field| selector.get(field).is_some());
+    let parsed = if structured {
+        LabelSelector::from_object(selector)
+    } else {
+        LabelSelector::from_object(&serde_json::json!({"matchLabels": selector}))
+    };
+    parsed.map(|selector| selector.to_string()).unwrap_or_default()
+}
+
 impl Requirement {
     fn new(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
         let mut errors = Vec::new();

@@ -4,4 +4,4 @@ mod field;
 mod label;
 
 pub use self::field::{FieldSelector, FieldTerm};
-pub use self::label::LabelSelector;
+pub use self::label::{LabelSelector, show_object};

@@ -1,19 +1,27 @@
 //! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
 
+mod admission;
 mod config;
 mod default;
 mod definition;
 mod event;
+mod known;
 mod lease;
 mod namespace;
+mod network;
+mod pod;
 mod rbac;
+mod service;
 mod service_account;
+mod storage;
+mod workload;
 
 use std::sync::Arc;
 
 use machinery::field::FieldError;
 use serde_json::Value;
 
+pub(crate) use admission::{POLICY_VARIABLES, REQUEST};
 pub(crate) use default::{BuiltIn, Custom};
 
 use crate::definition::Definition;
@@ -162,6 +170,9 @@ pub(crate) fn of(definition: &Definition) -> Arc<dyn Strategy> {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             Arc::new(definition::CustomResourceDefinitions)
         }
-        _ => Arc::new(BuiltIn::new(definition)),
+        _ => match (crate::kinds::find(definition), definition.known()) {
+            (Some(kind), Some(schema)) => Arc::new(known::Known::new(kind, schema)),
+            _ => Arc::new(BuiltIn::new(definition)),
+        },
     }
 }

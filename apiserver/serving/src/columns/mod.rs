@@ -1,7 +1,11 @@
 //! Columns of built-in kinds whose cells are computed, as `kubectl get` has always shown them.
 
+mod extension;
 mod node;
 mod pod;
+mod service;
+mod storage;
+mod workload;
 
 use chrono::{DateTime, Utc};
 use machinery::clock::parse_rfc3339;
@@ -70,8 +74,32 @@ pub(crate) fn of(group: &str, kind: &str) -> Option<Vec<Column>> {
         }
         ("", "Node") => node::columns(),
         ("", "Pod") => pod::columns(),
-        ("apps", "Deployment") => deployment(),
-        ("apps", "DaemonSet") => daemon_set(),
+        ("", "Service") => service::service(),
+        ("", "Endpoints") => service::endpoints(),
+        ("discovery.k8s.io", "EndpointSlice") => service::endpoint_slice(),
+        ("networking.k8s.io", "Ingress") => service::ingress(),
+        ("networking.k8s.io", "IngressClass") => service::ingress_class(),
+        ("networking.k8s.io", "NetworkPolicy") => service::network_policy(),
+        ("", "PersistentVolume") => storage::volume(),
+        ("", "PersistentVolumeClaim") => storage::claim(),
+        ("storage.k8s.io", "StorageClass") => storage::class(),
+        ("storage.k8s.io", "VolumeAttachment") => storage::attachment(),
+        ("", "LimitRange") => vec![NAME, CREATED],
+        ("", "ReplicationController") | ("apps", "ReplicaSet") => workload::replicas(),
+        ("apps", "Deployment") => workload::deployment(),
+        ("apps", "DaemonSet") => workload::daemon_set(),
+        ("apps", "StatefulSet") => workload::stateful_set(),
+        ("batch", "Job") => workload::job(),
+        ("batch", "CronJob") => workload::cron_job(),
+        (
+            "admissionregistration.k8s.io"
+            | "apiregistration.k8s.io"
+            | "autoscaling"
+            | "certificates.k8s.io"
+            | "policy"
+            | "scheduling.k8s.io",
+            kind,
+        ) => extension::of(kind)?,
         ("coordination.k8s.io", "Lease") => {
             let holder = |object: &Value, _| text(object, &["spec", "holderIdentity"]).into();
             vec![NAME, column("Holder", "Who holds the lease.", holder), AGE]
@@ -105,40 +133,6 @@ fn number(object: &Value, field: &str) -> Value {
 
 fn counter(name: &'static str, description: &'static str, cell: Compute) -> Column {
     Column { kind: "integer", ..column(name, description, cell) }
-}
-
-fn deployment() -> Vec<Column> {
-    let ready = |object: &Value, _| {
-        let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
-        format!("{}/{wanted}", number(object, "readyReplicas")).into()
-    };
-    vec![
-        NAME,
-        column("Ready", "How many of the wanted pods are ready.", ready),
-        counter("Up-to-date", "Pods of the current template.", |one, _| number(one, "updatedReplicas")),
-        counter("Available", "Pods that are available.", |one, _| number(one, "availableReplicas")),
-        AGE,
-    ]
-}
-
-fn daemon_set() -> Vec<Column> {
-    let selector = |object: &Value, _| {
-        let labels = object["spec"]["template"]["spec"]["nodeSelector"].as_object().into_iter().flatten();
-        let labels = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
-        or(&labels.collect::<Vec<_>>().join(","), "<none>")
-    };
-    vec![
-        NAME,
-        counter("Desired", "Nodes that should run it.", |one, _| number(one, "desiredNumberScheduled")),
-        counter("Current", "Nodes that run it.", |one, _| number(one, "currentNumberScheduled")),
-        counter("Ready", "Nodes on which it is ready.", |one, _| number(one, "numberReady")),
-        counter("Up-to-date", "Nodes that run the current template.", |one, _| {
-            number(one, "updatedNumberScheduled")
-        }),
-        counter("Available", "Nodes on which it is available.", |one, _| number(one, "numberAvailable")),
-        column("Node Selector", "Labels of the nodes that should run it.", selector),
-        AGE,
-    ]
 }
 
 fn binding(kind: &'static str) -> Vec<Column> {

@@ -15,7 +15,7 @@ pub(crate) struct Group {
 
 /// The order of built-in groups; all others follow by name. Clients that know a resource by its plain name take the
 /// first group that has it (`events`).
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 21] = [
     "",
     "apiregistration.k8s.io",
     "apps",
@@ -34,6 +34,9 @@ const ORDER: [&str; 18] = [
     "scheduling.k8s.io",
     "coordination.k8s.io",
     "node.k8s.io",
+    "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "resource.k8s.io",
 ];
 
 /// All groups that serve something, in order.

@@ -163,7 +163,10 @@ fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     // What a real server stores these kinds as.
     let (group, version) = match (group, kind) {
         ("events.k8s.io", "Event") => ("", "v1"),
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => (group, "v1beta1"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition")
+        | ("admissionregistration.k8s.io", "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding") => {
+            (group, "v1beta1")
+        }
         _ => (group, version),
     };
     let hash = Sha256::digest(format!("{group}/{version}/{kind}"));

@@ -35,7 +35,7 @@ fn document(shared: &Shared, served: &[(&Definition, &Version)]) -> Value {
         let name = schemas::name(definition, &version.name, &definition.kind);
         let list_name = schemas::name(definition, &version.name, &definition.list_kind);
         components.insert(list_name, schemas::list(definition, version, &name));
-        components.insert(name, schemas::object(definition, version));
+        schemas::add_object(definition, version, &mut components);
         paths::add(definition, version, &mut all_paths);
     }
     let built_in = served.iter().any(|(definition, _)| definition.built_in);

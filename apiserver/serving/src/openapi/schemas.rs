@@ -1,6 +1,7 @@
 //! Component schemas: the objects, their lists, and what they share.
 
-use registry::definition::{Definition, Version};
+use machinery::types;
+use registry::definition::{Definition, Structure, Version};
 use serde_json::{Map, Value, json};
 
 /// What all documents share (`ObjectMeta` and its friends), as OpenAPI v3.
@@ -27,14 +28,10 @@ pub(super) fn name(definition: &Definition, version: &str, kind: &str) -> String
         return format!("{}.{version}.{kind}", labels.join("."));
     }
     match group {
-        "" => format!("io.k8s.api.core.{version}.{kind}"),
         "apiextensions.k8s.io" => {
             format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
         }
-        _ => {
-            let package = group.split('.').next().unwrap_or_default();
-            format!("io.k8s.api.{package}.{version}.{kind}")
-        }
+        _ => types::openapi_name(&types::name_of(group, version, kind)),
     }
 }
 
@@ -50,8 +47,24 @@ fn reference(name: &str, description: &str) -> Value {
     json!({"allOf": [{"$ref": format!("{PREFIX}{name}")}], "description": description})
 }
 
-/// The schema of an object.
-pub(super) fn object(definition: &Definition, version: &Version) -> Value {
+/// Adds the schema of an object, and those that it refers to.
+pub(super) fn add_object(definition: &Definition, version: &Version, components: &mut Map<String, Value>) {
+    let name = name(definition, &version.name, &definition.kind);
+    if let Structure::Known(schema) = &version.schema
+        && types::components(schema.name(), components)
+        && let Some(Value::Object(fields)) = components.get_mut(&name)
+    {
+        let description = format!("{} in {}.", definition.kind, definition.api_version(&version.name));
+        fields.insert("description".into(), description.into());
+        fields.insert("x-kubernetes-group-version-kind".into(), kinds(definition, version, &definition.kind));
+        type_fields(fields, "The object's metadata.");
+        return;
+    }
+    components.insert(name, object(definition, version));
+}
+
+/// The schema of an object that is written as a CustomResourceDefinition.
+fn object(definition: &Definition, version: &Version) -> Value {
     let mut schema = match serde_json::from_str(&version.schema_text) {
         Ok(Value::Object(source)) => Value::Object(source),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),

@@ -65,6 +65,10 @@ fn convert(schema: &mut Value) {
     if let Some(Value::String(target)) = fields.get_mut("$ref") {
         *target = target.replace(PREFIX, "#/definitions/");
     }
+    // A quantity, or a number or a text: there it is a text.
+    if fields.contains_key("oneOf") && !fields.contains_key("type") {
+        fields.insert("type".into(), "string".into());
+    }
     for junctor in ["anyOf", "oneOf", "allOf", "not"] {
         fields.remove(junctor);
     }

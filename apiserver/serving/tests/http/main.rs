@@ -6,6 +6,7 @@ mod common;
 mod connection;
 mod documents;
 mod forms;
+mod kinds;
 mod limits;
 mod listener;
 mod roles;

@@ -188,6 +188,7 @@ pub fn show(value: &Val<'_>) -> String {
         Val::Type(name) => (*name).to_owned(),
         Val::Ip(ip) => ip.to_string(),
         Val::Cidr(cidr) => format!("{}/{}", cidr.ip, cidr.bits),
+        Val::Failed(why) => why.to_string(),
         Val::Quantity(_) | Val::Semver(_) | Val::Url(_) | Val::Format(_) => value.type_name().to_owned(),
     }
 }

@@ -1,0 +1,154 @@
+//! Expressions outside of schemas: what admission policies and webhooks match and validate by. Their variables have no
+//! schema; they are typed when they are evaluated.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::ast::Expr;
+use super::check;
+use super::eval::{self, Scope};
+use super::types::{Type, simple};
+use super::value::Val;
+
+/// What an expression must evaluate to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// A decision.
+    Boolean,
+    /// A message.
+    Text,
+    /// A text, or null for none.
+    TextOrNull,
+    /// Anything.
+    Any,
+}
+
+/// An expression, ready for evaluation.
+#[derive(Debug, Clone)]
+pub struct Program(Expr);
+
+/// What an expression evaluates to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// A decision.
+    Boolean(bool),
+    /// A text.
+    Text(String),
+    /// Anything else.
+    Other,
+}
+
+/// Expressions with a name, evaluated in order: each sees those before it as `variables.NAME`.
+pub type Named<'p> = &'p [(String, Program)];
+
+impl Program {
+    /// Parses and checks an expression that uses `variables`.
+    ///
+    /// # Errors
+    /// What is wrong, as cel-go shows it.
+    pub fn compile(source: &str, variables: &[&str], expected: Expected) -> Result<Self, String> {
+        let (expr, found) =
+            check::expression(source, variables).map_err(|text| format!("compilation failed: {text}"))?;
+        let fits = |allowed: &[&'static str]| {
+            matches!(found, Type::Dyn) || allowed.iter().any(|name| found == simple(name))
+        };
+        match expected {
+            Expected::Boolean if !fits(&["bool"]) => Err("must evaluate to bool".to_owned()),
+            Expected::Text if !fits(&["string"]) => Err("must evaluate to string".to_owned()),
+            Expected::TextOrNull if !fits(&["string", "null_type"]) => {
+                Err("must evaluate to one of [string null_type]".to_owned())
+            }
+            _ => Ok(Self(expr)),
+        }
+    }
+}
+
+/// The values that a set of programs is evaluated over.
+pub struct Input<'a> {
+    variables: Vec<(&'a str, &'a Value)>,
+}
+
+impl<'a> Input<'a> {
+    /// Over these variables.
+    pub fn new(variables: Vec<(&'a str, &'a Value)>) -> Self {
+        Self { variables }
+    }
+
+    /// Evaluates each program, all with the same named parts. An answer that fails is cel-go's sentence.
+    pub fn evaluate(&self, named: Named<'_>, programs: &[&Program]) -> Vec<Result<Answer, String>> {
+        let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
+        for (name, program) in named {
+            let value = match self.with(&parts, &program.0) {
+                Ok(value) => value,
+                Err(why) => {
+                    let why = format!("composited variable \"{name}\" fails to evaluate: {why}");
+                    Val::Failed(Rc::from(why.as_str()))
+                }
+            };
+            parts.push((Val::Text(Cow::Owned(name.clone())), value));
+        }
+        programs.iter().map(|program| self.with(&parts, &program.0).map(answer)).collect()
+    }
+
+    fn with<'v>(&'v self, parts: &[(Val<'v>, Val<'v>)], expr: &Expr) -> Result<Val<'v>, String> {
+        let named = Scope::new("variables", Val::Map(Rc::new(parts.to_vec())), None);
+        nest(&self.variables, &named, expr)
+    }
+}
+
+/// Puts each variable in front of the scope, and evaluates in the innermost.
+fn nest<'v>(
+    variables: &'v [(&'v str, &'v Value)],
+    scope: &Scope<'_, 'v>,
+    expr: &Expr,
+) -> Result<Val<'v>, String> {
+    match variables.split_first() {
+        None => eval::evaluate(expr, scope).0.map_err(|failure| failure.to_string()),
+        Some(((name, value), rest)) => nest(rest, &Scope::new(name, Val::of(value, None), Some(scope)), expr),
+    }
+}
+
+fn answer(value: Val<'_>) -> Answer {
+    match value {
+        Val::Bool(decision) => Answer::Boolean(decision),
+        Val::Text(text) => Answer::Text(text.into_owned()),
+        _ => Answer::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn named_parts_fail_where_they_are_used() {
+        let object = json!({"spec": {"replicas": 3}});
+        let compile = |text: &str| Program::compile(text, &["object", "variables"], Expected::Any).unwrap();
+        let named = vec![
+            ("many".to_owned(), compile("object.spec.replicas > 2")),
+            ("missing".to_owned(), compile("object.spec.none > 2")),
+            ("both".to_owned(), compile("variables.many && object.spec.replicas < 9")),
+        ];
+        let programs =
+            [compile("variables.both"), compile("variables.missing"), compile("variables.many ? 'a' : 'b'")];
+        let input = Input::new(vec![("object", &object)]);
+        let answers = input.evaluate(&named, &programs.iter().collect::<Vec<_>>());
+        assert_eq!(answers[0], Ok(Answer::Boolean(true)));
+        let why = answers[1].clone().unwrap_err();
+        assert_eq!(why, "composited variable \"missing\" fails to evaluate: no such key: none");
+        assert_eq!(answers[2], Ok(Answer::Text("a".into())));
+    }
+
+    #[test]
+    fn what_does_not_compile() {
+        let refused = |text: &str, expected| Program::compile(text, &["object"], expected).unwrap_err();
+        assert!(refused("nothing.x", Expected::Boolean).contains("undeclared reference to 'nothing'"));
+        assert_eq!(refused("'text'", Expected::Boolean), "must evaluate to bool");
+        assert!(refused("1 +", Expected::Boolean).contains("Syntax error"));
+        assert!(refused("self.x", Expected::Any).contains("undeclared reference to 'self'"));
+    }
+}

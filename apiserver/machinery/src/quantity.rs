@@ -1,0 +1,152 @@
+//! The canonical form of quantities, as built-in kinds store them: `1000m` is `1`, `0.5` is `500m`, `1024Ki` is `1Mi`.
+
+/// What Go's decoder says of a text that is no quantity.
+pub const SHAPE: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/// How the suffix is chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Binary,
+    Decimal,
+    Exponent,
+}
+
+const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+/// Powers of thousand from 10⁻⁹ on.
+const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+
+/// The canonical form.
+///
+/// # Errors
+/// [`SHAPE`] for what is no quantity.
+pub fn canonical(text: &str) -> Result<String, &'static str> {
+    let (digits, suffix) = split(text)?;
+    let (format, power) = suffix_of(suffix)?;
+    let Some((value, exponent)) = number(digits, format, power) else {
+        // Beyond what is calculated here: as it was written.
+        return Ok(text.to_owned());
+    };
+    if value == 0 {
+        return Ok("0".to_owned());
+    }
+    let binary = (format == Format::Binary).then(|| whole(value, exponent)).flatten();
+    if let Some(whole) = binary.filter(|whole| whole.abs() >= 1024) {
+        let mut rest = whole;
+        let mut power = 0;
+        while rest % 1024 == 0 && power + 1 < BINARY.len() {
+            rest /= 1024;
+            power += 1;
+        }
+        return Ok(format!("{rest}{}", BINARY[power]));
+    }
+    Ok(decimal(value, exponent, format).unwrap_or_else(|| text.to_owned()))
+}
+
+fn split(text: &str) -> Result<(&str, &str), &'static str> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = unsigned.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(unsigned.len());
+    let at = text.len() - unsigned.len() + end;
+    let (digits, suffix) = text.split_at(at);
+    let number = &unsigned[..end];
+    let plausible = number.bytes().any(|byte| byte.is_ascii_digit()) && number.matches('.').count() <= 1;
+    if plausible { Ok((digits, suffix)) } else { Err(SHAPE) }
+}
+
+/// The format that a suffix asks for, and its power: of 1024, or of 10.
+fn suffix_of(suffix: &str) -> Result<(Format, i32), &'static str> {
+    let place = |list: &[&str]| list.iter().position(|known| *known == suffix);
+    if let Some(at) = place(&DECIMAL) {
+        return Ok((Format::Decimal, 3 * i32::try_from(at).map_err(|_| SHAPE)? - 9));
+    }
+    if let Some(at) = place(&BINARY) {
+        return Ok((Format::Binary, i32::try_from(at).map_err(|_| SHAPE)?));
+    }
+    let digits = suffix.strip_prefix(['e', 'E']).ok_or(SHAPE)?;
+    Ok((Format::Exponent, digits.parse().map_err(|_| SHAPE)?))
+}
+
+/// The number as `value` × 10^`exponent`, nothing finer than 10⁻⁹.
+fn number(digits: &str, format: Format, power: i32) -> Option<(i128, i32)> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut value: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let mut exponent = -i32::try_from(fraction.len()).ok()?;
+    match format {
+        Format::Binary => {
+            for _ in 0..power {
+                value = value.checked_mul(1024)?;
+            }
+        }
+        _ => exponent = exponent.checked_add(power)?,
+    }
+    while exponent < -9 {
+        // Rounded away from zero.
+        let up = if value % 10 == 0 { 0 } else { value.signum() };
+        value = value / 10 + up;
+        exponent += 1;
+    }
+    Some((value, exponent))
+}
+
+fn whole(value: i128, exponent: i32) -> Option<i128> {
+    let scale = 10i128.checked_pow(exponent.unsigned_abs())?;
+    if exponent >= 0 {
+        return value.checked_mul(scale);
+    }
+    (value % scale == 0).then(|| value / scale)
+}
+
+/// The shortest number before a power of thousand.
+fn decimal(mut value: i128, mut exponent: i32, format: Format) -> Option<String> {
+    while value % 10 == 0 {
+        value /= 10;
+        exponent += 1;
+    }
+    while exponent.rem_euclid(3) != 0 {
+        value = value.checked_mul(10)?;
+        exponent -= 1;
+    }
+    if format == Format::Exponent {
+        return Some(if exponent == 0 { value.to_string() } else { format!("{value}e{exponent}") });
+    }
+    let suffix = DECIMAL.get(usize::try_from(exponent / 3 + 3).ok()?)?;
+    Some(format!("{value}{suffix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        for (text, expected) in [
+            ("0", "0"),
+            ("1", "1"),
+            ("1000m", "1"),
+            ("0.5", "500m"),
+            ("100m", "100m"),
+            ("1500m", "1500m"),
+            ("1024Ki", "1Mi"),
+            ("1Gi", "1Gi"),
+            ("1.5Gi", "1536Mi"),
+            ("1024", "1024"),
+            ("1000", "1k"),
+            ("0.5Ki", "512"),
+            ("1e3", "1e3"),
+            ("1E", "1E"),
+            ("2000000", "2M"),
+            ("-1000m", "-1"),
+            ("+5", "5"),
+            ("0.0000000001", "1n"),
+            ("1.25", "1250m"),
+            ("300Mi", "300Mi"),
+            ("0Gi", "0"),
+            ("12e6", "12e6"),
+        ] {
+            assert_eq!(canonical(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in ["", "a", "1x", "1.2.3", ".", "1Kib", "- 1", "1e"] {
+            assert_eq!(canonical(text), Err(SHAPE), "{text}");
+        }
+    }
+}

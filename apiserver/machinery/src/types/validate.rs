@@ -1,0 +1,75 @@
+//! What the structure itself says about values: required texts, and texts out of an enumeration.
+
+use serde_json::Value;
+
+use super::{Field, FieldType, Presence, Type, find, values};
+use crate::field::{FieldError, FieldErrorKind};
+
+/// What is wrong with `object`, of the type of that name, by its structure. `metadata` and `status` are left out: the
+/// one has rules of its own, the other is its controllers' affair.
+pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let Some(ty) = find(name) else { return errors };
+    for declared in ty.fields.iter().filter(|field| !matches!(field.name, "metadata" | "status")) {
+        field(declared, &object[declared.name], declared.name, &mut errors);
+    }
+    errors
+}
+
+fn structure(ty: &Type, object: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if !object.is_object() {
+        return;
+    }
+    for declared in &ty.fields {
+        match (&declared.ty, declared.presence) {
+            (FieldType::Named(inner), Presence::Inline) => {
+                if let Some(inner) = find(inner) {
+                    structure(inner, object, path, errors);
+                }
+            }
+            _ => {
+                let path = format!("{path}.{}", declared.name);
+                field(declared, &object[declared.name], &path, errors);
+            }
+        }
+    }
+}
+
+fn field(declared: &Field, found: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if matches!(declared.ty, FieldType::Text | FieldType::Enum(_)) && found.as_str().is_none_or(str::is_empty)
+    {
+        if declared.required {
+            errors.push(FieldError::bare(FieldErrorKind::Required, path, ""));
+        }
+        return;
+    }
+    value(&declared.ty, found, path, errors);
+}
+
+fn value(ty: &FieldType, found: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match ty {
+        FieldType::Enum(name) => {
+            let allowed = values(name);
+            if found.as_str().is_some_and(|text| !allowed.contains(&text)) {
+                let allowed: Vec<Value> = allowed.into_iter().map(Value::from).collect();
+                errors.push(FieldError::not_supported(path, found, &allowed));
+            }
+        }
+        FieldType::Named(name) => {
+            if let Some(ty) = find(name).filter(|ty| ty.name != "meta.v1.ObjectMeta") {
+                structure(ty, found, path, errors);
+            }
+        }
+        FieldType::List(item) => {
+            for (index, found) in found.as_array().into_iter().flatten().enumerate() {
+                value(item, found, &format!("{path}[{index}]"), errors);
+            }
+        }
+        FieldType::Map(item) => {
+            for (key, found) in found.as_object().into_iter().flatten() {
+                value(item, found, &format!("{path}[{key}]"), errors);
+            }
+        }
+        _ => {}
+    }
+}

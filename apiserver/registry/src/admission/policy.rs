@@ -1,0 +1,111 @@
+//! ValidatingAdmissionPolicies and their bindings, compiled.
+
+use machinery::cel::program::{Expected, Program};
+use serde_json::Value;
+
+use super::matching::{Conditions, Matcher};
+use crate::strategy::POLICY_VARIABLES;
+
+/// A policy that is bound at least once.
+pub(super) struct Policy {
+    pub(super) name: String,
+    pub(super) matcher: Matcher,
+    pub(super) conditions: Conditions,
+    /// Whether an evaluation that fails lets the request pass.
+    pub(super) ignore: bool,
+    /// Group, version and kind of its parameters.
+    pub(super) param_kind: Option<(String, String, String)>,
+    pub(super) variables: Vec<(String, Program)>,
+    pub(super) validations: Vec<Validation>,
+    pub(super) bindings: Vec<Binding>,
+}
+
+/// One rule of a policy.
+pub(super) struct Validation {
+    pub(super) source: String,
+    pub(super) program: Program,
+    pub(super) message: String,
+    pub(super) message_program: Option<Program>,
+    pub(super) reason: String,
+}
+
+/// Where a policy holds, and what follows.
+pub(super) struct Binding {
+    pub(super) name: String,
+    pub(super) matcher: Option<Matcher>,
+    pub(super) deny: bool,
+    pub(super) warn: bool,
+    /// `paramRef`, null for none.
+    pub(super) params: Value,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl Policy {
+    /// The policies that are bound.
+    pub(super) fn all(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
+        let bound = |policy: &Value| -> Vec<Binding> {
+            let name = &policy["metadata"]["name"];
+            bindings.iter().filter(|one| one["spec"]["policyName"] == *name).map(Binding::of).collect()
+        };
+        let policies = policies.iter().map(|policy| (policy, bound(policy)));
+        policies
+            .filter(|(_, bound)| !bound.is_empty())
+            .map(|(policy, bound)| Self::of(policy, bound))
+            .collect()
+    }
+
+    fn of(policy: &Value, bindings: Vec<Binding>) -> Self {
+        let spec = &policy["spec"];
+        // What does not compile was refused when it was written.
+        let compile = |value: &Value, expected| {
+            Program::compile(value.as_str()?.trim(), &POLICY_VARIABLES, expected).ok()
+        };
+        let list = |name: &str| spec[name].as_array().into_iter().flatten();
+        let variables = list("variables").filter_map(|variable| {
+            Some((text(&variable["name"]), compile(&variable["expression"], Expected::Any)?))
+        });
+        let validations = list("validations").filter_map(|validation| {
+            Some(Validation {
+                source: text(&validation["expression"]).trim().to_owned(),
+                program: compile(&validation["expression"], Expected::Boolean)?,
+                message: text(&validation["message"]).trim().to_owned(),
+                message_program: compile(&validation["messageExpression"], Expected::Text),
+                reason: text(&validation["reason"]),
+            })
+        });
+        let param_kind = spec["paramKind"].is_object().then(|| {
+            let api_version = text(&spec["paramKind"]["apiVersion"]);
+            let (group, version) = machinery::meta::group_version(&api_version);
+            (group.to_owned(), version.to_owned(), text(&spec["paramKind"]["kind"]))
+        });
+        Self {
+            name: text(&policy["metadata"]["name"]),
+            matcher: Matcher::of_resources(&spec["matchConstraints"], false),
+            conditions: Conditions::of(spec, &POLICY_VARIABLES),
+            ignore: spec["failurePolicy"] == "Ignore",
+            param_kind,
+            variables: variables.collect(),
+            validations: validations.collect(),
+            bindings,
+        }
+    }
+}
+
+impl Binding {
+    fn of(binding: &Value) -> Self {
+        let spec = &binding["spec"];
+        let actions = spec["validationActions"].as_array();
+        let has = |action: &str| actions.is_some_and(|list| list.iter().any(|one| one == action));
+        let resources = &spec["matchResources"];
+        Self {
+            name: text(&binding["metadata"]["name"]),
+            matcher: resources.is_object().then(|| Matcher::of_resources(resources, true)),
+            deny: has("Deny"),
+            warn: has("Warn"),
+            params: spec["paramRef"].clone(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a webhook answers.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use machinery::status::Status;
+use serde_json::{Value, json};
+
+/// An answer that makes sense.
+#[derive(Debug, PartialEq)]
+pub(super) struct Verdict {
+    /// Why the request is refused, if it is.
+    pub(super) denied: Option<Value>,
+    /// A JSON patch, as text; empty for none.
+    pub(super) patch: Vec<u8>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads the answer to the review with that `uid`.
+///
+/// # Errors
+/// Why it makes no sense.
+pub(super) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> Result<Verdict, String> {
+    let found = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (found("apiVersion"), found("kind"));
+    if api_version != version || kind != "AdmissionReview" {
+        return Err(format!(
+            "expected webhook response of {version}, Kind=AdmissionReview, got {api_version}, Kind={kind}"
+        ));
+    }
+    let response = &answer["response"];
+    if !response.is_object() {
+        return Err("webhook response was absent".to_owned());
+    }
+    let given = response["uid"].as_str().unwrap_or_default();
+    // The older version did not ask for it.
+    if given != uid && !version.ends_with("v1beta1") {
+        return Err(format!("expected response.uid={uid:?}, got {given:?}"));
+    }
+    let patch = if mutating { patch(response)? } else { Vec::new() };
+    let denied = (response["allowed"] != true).then(|| match &response["status"] {
+        Value::Object(_) => response["status"].clone(),
+        _ => json!({}),
+    });
+    let warnings = response["warnings"].as_array().into_iter().flatten();
+    let warnings = warnings.filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Verdict { denied, patch, warnings })
+}
+
+fn patch(response: &Value) -> Result<Vec<u8>, String> {
+    let text = response["patch"].as_str().unwrap_or_default();
+    let patch = STANDARD.decode(text).map_err(|error| format!("response.patch is no base64: {error}"))?;
+    match (patch.is_empty(), response["patchType"].as_str()) {
+        (false, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
+        (true, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),
+        (false, Some(kind)) if kind != "JSONPatch" => {
+            Err(format!("webhook returned invalid response.patchType of {kind:?}"))
+        }
+        _ => Ok(patch),
+    }
+}
+
+/// Reasons that a refusal may give; a `Status` of this server has no others.
+const REASONS: [&str; 18] = [
+    "Unauthorized",
+    "Forbidden",
+    "NotFound",
+    "AlreadyExists",
+    "Conflict",
+    "Gone",
+    "Invalid",
+    "ServerTimeout",
+    "Timeout",
+    "TooManyRequests",
+    "BadRequest",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "RequestEntityTooLarge",
+    "UnsupportedMediaType",
+    "InternalError",
+    "Expired",
+    "ServiceUnavailable",
+];
+
+/// The refusal that the client gets, from the `Status` of the answer.
+pub(super) fn denial(webhook: &str, status: &Value) -> Status {
+    let denied = format!("admission webhook \"{webhook}\" denied the request");
+    let text = |field: &str| status[field].as_str().unwrap_or_default();
+    let message = match (text("message"), text("reason")) {
+        ("", "") => format!("{denied} without explanation"),
+        ("", why) | (why, _) => format!("{denied}: {why}"),
+    };
+    let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0);
+    let reason = REASONS.into_iter().find(|reason| *reason == text("reason")).unwrap_or_default();
+    let mut refusal = Status::new(if code < 400 { 400 } else { code }, reason, message);
+    refusal.details = Some(status["details"].clone()).filter(Value::is_object);
+    refusal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1: &str = "admission.k8s.io/v1";
+
+    fn answer(response: Value) -> Value {
+        json!({"apiVersion": V1, "kind": "AdmissionReview", "response": response})
+    }
+
+    #[test]
+    fn answers_that_make_no_sense() {
+        for (answer, why) in [
+            (
+                json!({}),
+                "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got , Kind=",
+            ),
+            (answer(Value::Null), "webhook response was absent"),
+            (answer(json!({"uid": "b", "allowed": true})), "expected response.uid=\"a\", got \"b\""),
+            (
+                answer(json!({"uid": "a", "allowed": true, "patch": "W10="})),
+                "webhook returned response.patch but not response.patchType",
+            ),
+            (
+                answer(json!({"uid": "a", "allowed": true, "patchType": "JSONPatch"})),
+                "webhook returned response.patchType but not response.patch",
+            ),
+            (
+                answer(json!({"uid": "a", "allowed": true, "patch": "W10=", "patchType": "Merge"})),
+                "webhook returned invalid response.patchType of \"Merge\"",
+            ),
+        ] {
+            assert_eq!(read(&answer, V1, "a", true), Err(why.to_owned()));
+        }
+    }
+
+    #[test]
+    fn denials() {
+        let prefix = "admission webhook \"w\" denied the request";
+        for (status, code, reason, message) in [
+            (json!({}), 400, "", format!("{prefix} without explanation")),
+            (
+                json!({"message": "no", "code": 403, "reason": "Forbidden"}),
+                403,
+                "Forbidden",
+                format!("{prefix}: no"),
+            ),
+            (json!({"reason": "because", "code": 200}), 400, "", format!("{prefix}: because")),
+        ] {
+            let refusal = denial("w", &status);
+            assert_eq!((refusal.code, refusal.reason, refusal.message), (code, reason, message));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! One webhook of a configuration.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::matching::{Conditions, Matcher};
+use crate::strategy::REQUEST;
+use crate::webhook::WebhookClientConfig;
+
+/// A webhook, ready to be called.
+pub(super) struct Webhook {
+    pub(super) name: String,
+    pub(super) matcher: Matcher,
+    pub(super) conditions: Conditions,
+    /// `None` for an address that makes no sense.
+    pub(super) client: Option<WebhookClientConfig>,
+    pub(super) timeout: Duration,
+    /// Whether a failed call lets the request pass.
+    pub(super) ignore: bool,
+    /// Whether it may be called again after others have changed the object.
+    pub(super) again: bool,
+    /// Whether it may be called for a dry run.
+    pub(super) dry_run: bool,
+    /// The version of the review that it understands.
+    pub(super) version: &'static str,
+}
+
+/// The time limit of webhooks that name none.
+const TIMEOUT_SECONDS: u64 = 10;
+
+impl Webhook {
+    /// Those of a configuration, in order.
+    pub(super) fn all(configuration: &Value) -> impl Iterator<Item = Self> {
+        configuration["webhooks"].as_array().into_iter().flatten().map(Self::of)
+    }
+
+    fn of(webhook: &Value) -> Self {
+        let versions = webhook["admissionReviewVersions"].as_array().into_iter().flatten();
+        let known = versions.filter_map(Value::as_str).find_map(|version| match version {
+            "v1" => Some("admission.k8s.io/v1"),
+            "v1beta1" => Some("admission.k8s.io/v1beta1"),
+            _ => None,
+        });
+        Self {
+            name: webhook["name"].as_str().unwrap_or_default().to_owned(),
+            matcher: Matcher::of_webhook(webhook),
+            conditions: Conditions::of(webhook, &REQUEST),
+            client: WebhookClientConfig::parse(&webhook["clientConfig"]),
+            timeout: Duration::from_secs(webhook["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT_SECONDS)),
+            ignore: webhook["failurePolicy"] == "Ignore",
+            again: webhook["reinvocationPolicy"] == "IfNeeded",
+            dry_run: matches!(webhook["sideEffects"].as_str(), Some("None" | "NoneOnDryRun")),
+            version: known.unwrap_or("admission.k8s.io/v1"),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Calling webhooks.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use machinery::cel::program::Input;
+use machinery::patch;
+use machinery::status::Status;
+use serde_json::{Value, json};
+
+use super::response::{self, Verdict};
+use super::{Attributes, Webhook};
+use crate::context::Subresource;
+use crate::decode;
+use crate::definition::Version;
+use crate::options::Operation;
+use crate::registry::Registry;
+
+/// Calls the webhooks one after the other, each with what those before it made of the object; then those again that ask
+/// for it and have not seen a later change.
+pub(super) async fn mutate(
+    registry: &Registry,
+    webhooks: &[Webhook],
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), Status> {
+    // What each webhook that was called left behind.
+    let mut seen: Vec<Option<Value>> = Vec::with_capacity(webhooks.len());
+    for webhook in webhooks {
+        let called = mutate_one(registry, webhook, attributes, object, warnings).await?;
+        seen.push((called && webhook.again).then(|| object.clone()));
+    }
+    for (webhook, seen) in webhooks.iter().zip(seen) {
+        if seen.is_some_and(|seen| seen != *object) {
+            mutate_one(registry, webhook, attributes, object, warnings).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Answers whether the webhook was called.
+async fn mutate_one(
+    registry: &Registry,
+    webhook: &Webhook,
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<bool, Status> {
+    let Some(version) = concerns(registry, webhook, attributes, object).await? else { return Ok(false) };
+    let Some(verdict) = call(registry, webhook, attributes, object, &version, true).await? else {
+        return Ok(true);
+    };
+    warnings.extend(verdict.warnings);
+    if let Some(status) = &verdict.denied {
+        return Err(response::denial(&webhook.name, status));
+    }
+    let changes =
+        attributes.operation != Operation::Delete && attributes.target.subresource != Subresource::Scale;
+    if !verdict.patch.is_empty() && changes {
+        *object = patched(registry, attributes, object, &version, &verdict.patch).await?;
+    }
+    Ok(true)
+}
+
+/// The object after the webhook's patch, in the version of the request and with its defaults.
+async fn patched(
+    registry: &Registry,
+    attributes: &Attributes<'_>,
+    object: &Value,
+    version: &Version,
+    text: &[u8],
+) -> Result<Value, Status> {
+    let served = attributes.target.served;
+    let shown = attributes.shown(registry, object, version).await?;
+    let patched = patch::json_patch(&shown, text).map_err(|status| Status::internal(status.message))?;
+    let mut object = registry.in_version(&served.definition, &served.version, patched.object).await?;
+    decode::shape(served, &mut object).map_err(Status::internal)?;
+    Ok(object)
+}
+
+/// Calls all webhooks that the request concerns at once.
+pub(super) async fn validate(
+    registry: &Registry,
+    webhooks: &[Webhook],
+    attributes: &Attributes<'_>,
+    object: &Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), Status> {
+    let mut calls = Vec::new();
+    for webhook in webhooks {
+        if let Some(version) = concerns(registry, webhook, attributes, object).await? {
+            calls.push(async move {
+                let verdict = call(registry, webhook, attributes, object, &version, false).await;
+                (webhook, verdict)
+            });
+        }
+    }
+    let mut refusal = None;
+    for (webhook, verdict) in join_all(calls).await {
+        match verdict {
+            Ok(Some(verdict)) => {
+                warnings.extend(verdict.warnings);
+                let denied = verdict.denied.map(|status| response::denial(&webhook.name, &status));
+                refusal = refusal.or(denied);
+            }
+            Ok(None) => {}
+            Err(status) => refusal = refusal.or(Some(status)),
+        }
+    }
+    refusal.map_or(Ok(()), Err)
+}
+
+/// The version in which the request is the webhook's affair, if it is.
+async fn concerns(
+    registry: &Registry,
+    webhook: &Webhook,
+    attributes: &Attributes<'_>,
+    object: &Value,
+) -> Result<Option<Arc<Version>>, Status> {
+    let Some(version) = webhook.matcher.matches(registry, attributes, object)? else { return Ok(None) };
+    if webhook.conditions.is_empty() {
+        return Ok(Some(version));
+    }
+    let new = attributes.shown(registry, attributes.new_object(object), &version).await?;
+    let old = attributes.shown(registry, attributes.old.unwrap_or(&Value::Null), &version).await?;
+    let request = attributes.request(&version, object);
+    let input = Input::new(vec![("object", &new), ("oldObject", &old), ("request", &request)]);
+    match webhook.conditions.hold(&input) {
+        Ok(true) => Ok(Some(version)),
+        Ok(false) => Ok(None),
+        Err(_) if webhook.ignore => Ok(None),
+        Err(why) => {
+            let target = &attributes.target;
+            let why = format!("webhook {:?} match conditions failed to evaluate: {why}", webhook.name);
+            Err(Status::forbidden(target.served.resource(), target.name, &why))
+        }
+    }
+}
+
+/// The webhook's verdict; `None` when it could not be had and does not matter.
+async fn call(
+    registry: &Registry,
+    webhook: &Webhook,
+    attributes: &Attributes<'_>,
+    object: &Value,
+    version: &Version,
+    mutating: bool,
+) -> Result<Option<Verdict>, Status> {
+    if attributes.dry_run && !webhook.dry_run {
+        let why = format!("admission webhook \"{}\" does not support dry run", webhook.name);
+        return Err(Status::bad_request(why));
+    }
+    match try_call(registry, webhook, attributes, object, version, mutating).await {
+        Ok(verdict) => Ok(Some(verdict)),
+        Err(why) if webhook.ignore => {
+            tracing::warn!(webhook = webhook.name, why, "a webhook failed and is ignored");
+            Ok(None)
+        }
+        Err(why) => Err(Status::internal(format!("failed calling webhook \"{}\": {why}", webhook.name))),
+    }
+}
+
+async fn try_call(
+    registry: &Registry,
+    webhook: &Webhook,
+    attributes: &Attributes<'_>,
+    object: &Value,
+    version: &Version,
+    mutating: bool,
+) -> Result<Verdict, String> {
+    let client = webhook.client.as_ref().ok_or("its clientConfig has no usable address")?;
+    let uid = registry.0.random.uid();
+    let mut request = attributes.request(version, object);
+    request["uid"] = uid.as_str().into();
+    for (field, object) in
+        [("object", attributes.new_object(object)), ("oldObject", attributes.old.unwrap_or(&Value::Null))]
+    {
+        let shown = attributes.shown(registry, object, version).await;
+        request[field] = shown.map_err(|status| status.message)?;
+    }
+    let review = json!({"kind": "AdmissionReview", "apiVersion": webhook.version, "request": request});
+    let answer = registry.call_webhook(client, webhook.timeout, &review).await;
+    let answer = answer.map_err(|error| format!("failed to call webhook: {error}"))?;
+    response::read(&answer, webhook.version, &uid, mutating)
+        .map_err(|why| format!("received invalid webhook response: {why}"))
+}

@@ -1,0 +1,219 @@
+//! Kinds that are stored and listed although nothing in this server acts on them: what manifests of providers hold, and
+//! what clients list. Their structure is that of [`machinery::types`].
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use machinery::types::{self, LazySchema};
+
+use crate::definition::{Definition, Scale, Structure, Version};
+use crate::from_crd::VERBS;
+
+/// One kind, and what of its behaviour can be said in a word.
+pub(crate) struct Kind {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
+    short_names: &'static [&'static str],
+    categories: &'static [&'static str],
+    namespaced: bool,
+    pub(crate) status: bool,
+    scale: bool,
+    /// Whether its generation counts changes.
+    pub(crate) generation: bool,
+    /// Whether PUT may leave the `resourceVersion` out.
+    pub(crate) unconditional: bool,
+    /// Whether PUT creates what is not there.
+    pub(crate) create_on_update: bool,
+    /// Whether a deletion answers with the object.
+    pub(crate) returns_deleted: bool,
+    /// Field selectors beside name and namespace.
+    pub(crate) selectable: &'static [&'static str],
+}
+
+const fn kind(
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    short_names: &'static [&'static str],
+) -> Kind {
+    Kind {
+        group,
+        version: "v1",
+        kind,
+        plural,
+        short_names,
+        categories: &[],
+        namespaced: true,
+        status: false,
+        scale: false,
+        generation: false,
+        unconditional: true,
+        create_on_update: false,
+        returns_deleted: false,
+        selectable: &[],
+    }
+}
+
+impl Kind {
+    const fn cluster(self) -> Self {
+        Self { namespaced: false, ..self }
+    }
+
+    const fn status(self) -> Self {
+        Self { status: true, ..self }
+    }
+
+    const fn scale(self) -> Self {
+        Self { scale: true, ..self }
+    }
+
+    const fn generation(self) -> Self {
+        Self { generation: true, ..self }
+    }
+
+    const fn conditional(self) -> Self {
+        Self { unconditional: false, ..self }
+    }
+
+    const fn create_on_update(self) -> Self {
+        Self { create_on_update: true, ..self }
+    }
+
+    const fn returns_deleted(self) -> Self {
+        Self { returns_deleted: true, ..self }
+    }
+
+    const fn all(self) -> Self {
+        Self { categories: &["all"], ..self }
+    }
+
+    const fn extension(self) -> Self {
+        Self { categories: &["api-extensions"], ..self }
+    }
+
+    const fn version(self, version: &'static str) -> Self {
+        Self { version, ..self }
+    }
+
+    const fn selectable(self, selectable: &'static [&'static str]) -> Self {
+        Self { selectable, ..self }
+    }
+
+    /// The name of its type.
+    pub(crate) fn type_name(&self) -> String {
+        types::name_of(self.group, self.version, self.kind)
+    }
+
+    fn definition(&self) -> Definition {
+        let schema = LazySchema::new(self.type_name());
+        let version = Version {
+            name: self.version.to_owned(),
+            served: true,
+            deprecation_warning: None,
+            schema: Structure::Known(Arc::new(schema)),
+            schema_text: Box::default(),
+            columns: Vec::new(),
+            status: self.status,
+            scale: self.scale.then(|| Scale {
+                spec_replicas_path: ".spec.replicas".to_owned(),
+                status_replicas_path: ".status.replicas".to_owned(),
+                label_selector_path: Some(".spec.selector".to_owned()),
+            }),
+            selectable_fields: Vec::new(),
+        };
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Definition {
+            group: self.group.to_owned(),
+            plural: self.plural.to_owned(),
+            singular: self.kind.to_lowercase(),
+            kind: self.kind.to_owned(),
+            list_kind: format!("{}List", self.kind),
+            short_names: texts(self.short_names),
+            categories: texts(self.categories),
+            namespaced: self.namespaced,
+            versions: vec![Arc::new(version)],
+            storage_version: self.version.to_owned(),
+            verbs: VERBS.to_vec(),
+            built_in: true,
+            conversion: None,
+            annotations: BTreeMap::new(),
+        }
+    }
+}
+
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const NETWORK: &str = "networking.k8s.io";
+const STORAGE: &str = "storage.k8s.io";
+const DEVICES: &str = "resource.k8s.io";
+const FLOW: &str = "flowcontrol.apiserver.k8s.io";
+
+#[rustfmt::skip]
+static KINDS: [Kind; 47] = [
+    kind("", "Endpoints", "endpoints", &["ep"]).create_on_update(),
+    kind("", "LimitRange", "limitranges", &["limits"]).create_on_update(),
+    kind("", "Node", "nodes", &["no"]).cluster().status().selectable(&["spec.unschedulable"]),
+    kind("", "PersistentVolume", "persistentvolumes", &["pv"]).cluster().status().returns_deleted(),
+    kind("", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]).status().returns_deleted(),
+    kind("", "Pod", "pods", &["po"]).status().all().generation().returns_deleted().selectable(&[
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.nominatedNodeName",
+    ]),
+    kind("", "PodTemplate", "podtemplates", &[]).generation().returns_deleted(),
+    kind("", "ReplicationController", "replicationcontrollers", &["rc"]).status().scale().all().generation()
+        .selectable(&["status.replicas"]),
+    kind("", "ResourceQuota", "resourcequotas", &["quota"]).status().returns_deleted(),
+    kind("", "Service", "services", &["svc"]).status().all().create_on_update().returns_deleted()
+        .selectable(&["spec.clusterIP", "spec.type"]),
+    kind("apps", "ControllerRevision", "controllerrevisions", &[]),
+    kind("apps", "DaemonSet", "daemonsets", &["ds"]).status().all().generation(),
+    kind("apps", "Deployment", "deployments", &["deploy"]).status().scale().all().generation(),
+    kind("apps", "ReplicaSet", "replicasets", &["rs"]).status().scale().all().generation().selectable(&["status.replicas"]),
+    kind("apps", "StatefulSet", "statefulsets", &["sts"]).status().scale().all().generation(),
+    kind("batch", "CronJob", "cronjobs", &["cj"]).status().all().generation(),
+    kind("batch", "Job", "jobs", &[]).status().all().generation().selectable(&["status.successful"]),
+    kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]).version("v2").status().all(),
+    kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]).status().generation().conditional(),
+    kind(NETWORK, "Ingress", "ingresses", &["ing"]).status().generation(),
+    kind(NETWORK, "IngressClass", "ingressclasses", &[]).cluster().generation(),
+    kind(NETWORK, "IPAddress", "ipaddresses", &["ip"]).cluster().generation().selectable(&["spec.parentRef.resource"]),
+    kind(NETWORK, "NetworkPolicy", "networkpolicies", &["netpol"]).generation(),
+    kind(NETWORK, "ServiceCIDR", "servicecidrs", &[]).cluster().status().generation(),
+    kind("discovery.k8s.io", "EndpointSlice", "endpointslices", &[]).generation(),
+    kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional(),
+    kind("scheduling.k8s.io", "PriorityClass", "priorityclasses", &["pc"]).cluster().generation(),
+    kind(STORAGE, "CSIDriver", "csidrivers", &[]).cluster().conditional(),
+    kind(STORAGE, "CSINode", "csinodes", &[]).cluster().conditional(),
+    kind(STORAGE, "CSIStorageCapacity", "csistoragecapacities", &[]).conditional(),
+    kind(STORAGE, "StorageClass", "storageclasses", &["sc"]).cluster(),
+    kind(STORAGE, "VolumeAttachment", "volumeattachments", &[]).cluster().status().conditional(),
+    kind(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", &["vac"]).cluster(),
+    kind(DEVICES, "DeviceClass", "deviceclasses", &[]).cluster().generation(),
+    kind(DEVICES, "ResourceClaim", "resourceclaims", &[]).status(),
+    kind(DEVICES, "ResourceClaimTemplate", "resourceclaimtemplates", &[]),
+    kind(DEVICES, "ResourceSlice", "resourceslices", &[]).cluster().generation().selectable(&["spec.nodeName", "spec.driver"]),
+    kind(FLOW, "FlowSchema", "flowschemas", &[]).cluster().status().generation().conditional(),
+    kind(FLOW, "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]).cluster().status().generation().conditional(),
+    kind("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]).cluster().status()
+        .selectable(&["spec.signerName"]),
+    kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional(),
+    kind(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]).cluster().extension().generation().conditional(),
+    kind(ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", &[]).cluster().extension().generation().conditional(),
+    kind(ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", &[]).cluster().status().extension().generation().conditional(),
+    kind(ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional(),
+    kind(ADMISSION, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional(),
+    kind(ADMISSION, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional(),
+];
+
+/// The kind behind a definition.
+pub(crate) fn find(definition: &Definition) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.group == definition.group && kind.plural == definition.plural)
+}
+
+/// The definitions, made once for all registries of the process.
+pub(crate) fn definitions() -> &'static [Definition] {
+    static DEFINITIONS: LazyLock<Vec<Definition>> =
+        LazyLock::new(|| KINDS.iter().map(Kind::definition).collect());
+    &DEFINITIONS
+}

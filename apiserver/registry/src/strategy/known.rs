@@ -1,0 +1,129 @@
+//! Kinds of the table in [`crate::kinds`]: what the table and the structure say, and rules where there are some.
+
+use machinery::field::FieldError;
+use machinery::types;
+use serde_json::Value;
+
+use super::{Generation, Strategy, admission, network, pod, service, storage, workload};
+use crate::definition::Structure;
+use crate::kinds::Kind;
+
+/// The rules of a kind beyond its structure.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    /// Defaults that depend on other fields.
+    pub(super) normalize: fn(&mut Value),
+    /// What the server sets at creation.
+    pub(super) prepare: fn(&mut Value),
+    /// What is wrong with an object.
+    pub(super) validate: fn(&Value) -> Vec<FieldError>,
+    /// What an update must not change.
+    pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
+}
+
+/// No rules.
+pub(super) const NONE: Rules =
+    Rules { normalize: |_| {}, prepare: |_| {}, validate: |_| Vec::new(), immutable: |_, _| Vec::new() };
+
+/// The strategy of a kind of the table.
+pub(crate) struct Known {
+    kind: &'static Kind,
+    ty: String,
+    schema: Structure,
+    rules: Rules,
+}
+
+impl Known {
+    /// The strategy of `kind`, whose objects look like `schema`.
+    pub(crate) fn new(kind: &'static Kind, schema: Structure) -> Self {
+        let rules = match (kind.group, kind.kind) {
+            ("", "Pod") => pod::POD,
+            ("", "PodTemplate") => pod::POD_TEMPLATE,
+            ("", "Service") => service::SERVICE,
+            ("", "ReplicationController") => workload::REPLICATION_CONTROLLER,
+            ("", "PersistentVolume" | "PersistentVolumeClaim") => storage::PENDING,
+            ("apps", "Deployment") => workload::DEPLOYMENT,
+            ("apps", "ReplicaSet") => workload::REPLICA_SET,
+            ("apps", "DaemonSet") => workload::DAEMON_SET,
+            ("apps", "StatefulSet") => workload::STATEFUL_SET,
+            ("batch", "Job") => workload::JOB,
+            ("batch", "CronJob") => workload::CRON_JOB,
+            ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
+            (
+                "admissionregistration.k8s.io",
+                "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
+            ) => admission::WEBHOOKS,
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => admission::POLICY,
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => admission::BINDING,
+            _ => NONE,
+        };
+        Self { kind, ty: kind.type_name(), schema, rules }
+    }
+}
+
+impl Strategy for Known {
+    fn normalize(&self, object: &mut Value) {
+        (self.rules.normalize)(object);
+    }
+
+    /// Clients do not write a status when they create; only what kubelets register comes with theirs.
+    fn prepare_create(&self, object: &mut Value) {
+        if self.kind.status && self.kind.kind != "Node" {
+            match (object.as_object_mut(), self.schema.properties.get("status")) {
+                (Some(map), Some(status)) if status.default.is_some() => {
+                    let mut empty = Value::Object(serde_json::Map::new());
+                    machinery::schema::default(status, &mut empty);
+                    map.insert("status".into(), empty);
+                }
+                (Some(map), _) => {
+                    map.remove("status");
+                }
+                _ => {}
+            }
+        }
+        (self.rules.prepare)(object);
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = types::validate(&self.ty, object);
+        errors.extend((self.rules.validate)(object));
+        errors
+    }
+
+    fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate(object);
+        errors.extend((self.rules.immutable)(object, old));
+        errors
+    }
+
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        let name = if prefix { super::masked(name) } else { name.to_owned() };
+        match self.kind.kind {
+            "Service" => machinery::names::dns1035_label(&name),
+            "FlowSchema" | "PriorityLevelConfiguration" | "APIService" => {
+                machinery::names::path_segment(&name)
+            }
+            _ => machinery::names::dns1123_subdomain(&name),
+        }
+    }
+
+    fn create_on_update(&self) -> bool {
+        self.kind.create_on_update
+    }
+
+    fn unconditional_update(&self) -> bool {
+        self.kind.unconditional
+    }
+
+    fn generation(&self) -> Generation {
+        if self.kind.generation { Generation::Spec } else { Generation::Untouched }
+    }
+
+    fn selectable(&self) -> &'static [&'static str] {
+        self.kind.selectable
+    }
+
+    fn delete_returns_object(&self) -> bool {
+        self.kind.returns_deleted
+    }
+}

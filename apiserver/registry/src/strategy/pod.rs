@@ -1,0 +1,206 @@
+//! Pods and their templates: defaults that depend on other fields, and what kube-apiserver checks first.
+
+use std::collections::BTreeSet;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names;
+use serde_json::{Map, Value, json};
+
+use super::default::{invalid, required};
+use super::known::{NONE, Rules};
+
+/// `v1.Pod`
+pub(super) const POD: Rules = Rules {
+    normalize: |pod| {
+        let Some(spec) = pod.get_mut("spec") else { return };
+        for container in containers_mut(spec) {
+            requests(container);
+        }
+        default_spec(spec);
+        if let Some(spec) = spec.as_object_mut() {
+            spec.entry("enableServiceLinks").or_insert(true.into());
+        }
+    },
+    prepare: |pod| {
+        let quality = quality(&pod["spec"]);
+        pod["status"] = json!({"phase": "Pending", "qosClass": quality});
+    },
+    validate: |pod| validate_spec(&pod["spec"], "spec"),
+    ..NONE
+};
+
+/// `v1.PodTemplate`
+pub(super) const POD_TEMPLATE: Rules = Rules {
+    normalize: |object| default_template(&mut object["template"]),
+    validate: |object| validate_spec(&object["template"]["spec"], "template.spec"),
+    ..NONE
+};
+
+const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
+fn containers_mut(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let lists = spec.as_object_mut().into_iter().flat_map(Map::iter_mut);
+    let lists = lists.filter(|(name, _)| CONTAINERS.contains(&name.as_str()));
+    lists.filter_map(|(_, list)| list.as_array_mut()).flatten()
+}
+
+/// Defaults of a pod template.
+pub(super) fn default_template(template: &mut Value) {
+    if let Some(spec) = template.get_mut("spec") {
+        default_spec(spec);
+    }
+}
+
+fn default_spec(spec: &mut Value) {
+    let host_network = spec["hostNetwork"] == true;
+    for container in containers_mut(spec) {
+        let Some(container) = container.as_object_mut() else { continue };
+        if !container.contains_key("imagePullPolicy") {
+            let policy = pull_policy(container.get("image").and_then(Value::as_str).unwrap_or_default());
+            container.insert("imagePullPolicy".into(), policy.into());
+        }
+        let ports = container.get_mut("ports").and_then(Value::as_array_mut);
+        for port in ports.into_iter().flatten().filter(|_| host_network) {
+            if port["hostPort"].is_null() {
+                port["hostPort"] = port["containerPort"].clone();
+            }
+        }
+    }
+    for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(volume) = volume.as_object_mut().filter(|volume| volume.keys().eq(["name"])) else {
+            continue;
+        };
+        volume.insert("emptyDir".into(), json!({}));
+    }
+    // The older name of the field shows what the newer one says.
+    let Some(spec) = spec.as_object_mut() else { return };
+    let account =
+        ["serviceAccountName", "serviceAccount"].into_iter().find_map(|name| spec.get(name).cloned());
+    if let Some(account) = account {
+        spec.insert("serviceAccountName".into(), account.clone());
+        spec.insert("serviceAccount".into(), account);
+    }
+}
+
+/// Images that may change are pulled each time.
+fn pull_policy(image: &str) -> &'static str {
+    let (image, digest) = image.split_once('@').map_or((image, false), |(image, _)| (image, true));
+    let name = image.rsplit('/').next().unwrap_or_default();
+    let tag = name.split_once(':').map_or("latest", |(_, tag)| tag);
+    if tag == "latest" && !digest { "Always" } else { "IfNotPresent" }
+}
+
+/// What a container of a pod is limited to, it asks for.
+fn requests(container: &mut Value) {
+    let limits = container["resources"]["limits"].as_object().cloned().unwrap_or_default();
+    for (name, limit) in limits {
+        if container["resources"]["requests"][&name].is_null() {
+            container["resources"]["requests"][&name] = limit;
+        }
+    }
+}
+
+/// `BestEffort` without any requests and limits, `Guaranteed` where all containers limit both to what they ask for.
+fn quality(spec: &Value) -> &'static str {
+    let mut any = false;
+    let mut guaranteed = true;
+    let containers = ["initContainers", "containers"].into_iter();
+    for container in containers.flat_map(|list| spec[list].as_array().into_iter().flatten()) {
+        for resource in ["cpu", "memory"] {
+            let (request, limit) =
+                (&container["resources"]["requests"][resource], &container["resources"]["limits"][resource]);
+            any |= !request.is_null() || !limit.is_null();
+            guaranteed &= !limit.is_null() && request == limit;
+        }
+    }
+    match (any, guaranteed) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+/// What is wrong with a pod's spec at `path`.
+pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let list = |name: &str| spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut volumes = BTreeSet::new();
+    for (index, volume) in list("volumes").iter().enumerate() {
+        let name = volume["name"].as_str().unwrap_or_default();
+        check_name(name, &format!("{path}.volumes[{index}].name"), &mut volumes, &mut errors);
+    }
+    if list("containers").is_empty() {
+        errors.push(required(format!("{path}.containers"), ""));
+    }
+    let mut seen = BTreeSet::new();
+    for group in ["initContainers", "containers"] {
+        for (index, container) in list(group).iter().enumerate() {
+            let path = format!("{path}.{group}[{index}]");
+            check_container(container, &path, &mut seen, &volumes, &mut errors);
+        }
+    }
+    errors
+}
+
+fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
+    // A missing name is found by the structure.
+    if name.is_empty() {
+        return;
+    }
+    errors.extend(names::dns1123_label(name).into_iter().map(|why| invalid(path, name, why)));
+    if !seen.insert(name.to_owned()) {
+        errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
+    }
+}
+
+fn check_container(
+    container: &Value,
+    path: &str,
+    seen: &mut BTreeSet<String>,
+    volumes: &BTreeSet<String>,
+    errors: &mut Vec<FieldError>,
+) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    check_name(&text(&container["name"]), &format!("{path}.name"), seen, errors);
+    let image = text(&container["image"]);
+    if image.is_empty() {
+        errors.push(required(format!("{path}.image"), ""));
+    } else if image.trim() != image {
+        let why = "must not have leading or trailing whitespace";
+        errors.push(invalid(format!("{path}.image"), image, why));
+    }
+    for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
+        let path = format!("{path}.ports[{index}].containerPort");
+        match port["containerPort"].as_i64().unwrap_or(0) {
+            0 => errors.push(required(path, "")),
+            1..=65535 => {}
+            number => errors.push(invalid(path, number, "must be between 1 and 65535, inclusive")),
+        }
+    }
+    for (index, mount) in container["volumeMounts"].as_array().into_iter().flatten().enumerate() {
+        let name = text(&mount["name"]);
+        if !name.is_empty() && !volumes.contains(&name) {
+            let path = format!("{path}.volumeMounts[{index}].name");
+            errors.push(FieldError::new(FieldErrorKind::NotFound, path, &name.into(), ""));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pull_policies() {
+        for (image, policy) in [
+            ("nginx", "Always"),
+            ("nginx:latest", "Always"),
+            ("nginx:1.2", "IfNotPresent"),
+            ("host:5000/nginx", "Always"),
+            ("host:5000/nginx:1", "IfNotPresent"),
+            ("nginx@sha256:ab", "IfNotPresent"),
+        ] {
+            assert_eq!(pull_policy(image), policy, "{image}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Columns of volumes.
+
+use chrono::{DateTime, Utc};
+use machinery::meta::text;
+use serde_json::Value;
+
+use super::{AGE, Column, NAME, column, or, wide};
+
+fn modes(list: &Value) -> String {
+    let modes = list.as_array().into_iter().flatten().map(|mode| match mode.as_str().unwrap_or_default() {
+        "ReadWriteOnce" => "RWO",
+        "ReadOnlyMany" => "ROX",
+        "ReadWriteMany" => "RWX",
+        "ReadWriteOncePod" => "RWOP",
+        other => other,
+    });
+    modes.collect::<Vec<_>>().join(",")
+}
+
+/// `Terminating` for what is being deleted, else its phase.
+fn phase(one: &Value, _: DateTime<Utc>) -> Value {
+    let deleted = !text(one, &["metadata", "deletionTimestamp"]).is_empty();
+    if deleted { "Terminating".into() } else { text(one, &["status", "phase"]).into() }
+}
+
+fn storage_class(one: &Value, _: DateTime<Utc>) -> Value {
+    text(one, &["spec", "storageClassName"]).into()
+}
+
+fn attributes_class(one: &Value, _: DateTime<Utc>) -> Value {
+    or(text(one, &["spec", "volumeAttributesClassName"]), "<unset>")
+}
+
+fn mode(one: &Value, _: DateTime<Utc>) -> Value {
+    or(text(one, &["spec", "volumeMode"]), "<unset>")
+}
+
+pub(super) fn volume() -> Vec<Column> {
+    let claim = |one: &Value, _| {
+        let claim = &one["spec"]["claimRef"];
+        if claim.is_null() {
+            return "".into();
+        }
+        format!("{}/{}", text(claim, &["namespace"]), text(claim, &["name"])).into()
+    };
+    vec![
+        NAME,
+        column("Capacity", "How much it holds.", |one, _| text(one, &["spec", "capacity", "storage"]).into()),
+        column("Access Modes", "How it may be mounted.", |one, _| modes(&one["spec"]["accessModes"]).into()),
+        column("Reclaim Policy", "What becomes of it when its claim goes.", |one, _| {
+            text(one, &["spec", "persistentVolumeReclaimPolicy"]).into()
+        }),
+        column("Status", "Whether it is bound.", phase),
+        column("Claim", "The claim it is bound to.", claim),
+        column("StorageClass", "Its class.", storage_class),
+        column("VolumeAttributesClass", "The class of its attributes.", attributes_class),
+        column("Reason", "Why it is in its phase, in a word.", |one, _| {
+            text(one, &["status", "reason"]).into()
+        }),
+        AGE,
+        wide(column("VolumeMode", "A file system or a block device.", mode)),
+    ]
+}
+
+pub(super) fn claim() -> Vec<Column> {
+    vec![
+        NAME,
+        column("Status", "Whether it is bound.", phase),
+        column("Volume", "The volume it is bound to.", |one, _| text(one, &["spec", "volumeName"]).into()),
+        column("Capacity", "How much the volume holds.", |one, _| {
+            text(one, &["status", "capacity", "storage"]).into()
+        }),
+        column("Access Modes", "How the volume may be mounted.", |one, _| {
+            modes(&one["status"]["accessModes"]).into()
+        }),
+        column("StorageClass", "The class it asks for.", storage_class),
+        column("VolumeAttributesClass", "The class of attributes it asks for.", attributes_class),
+        AGE,
+        wide(column("VolumeMode", "A file system or a block device.", mode)),
+    ]
+}
+
+pub(super) fn class() -> Vec<Column> {
+    let name = |one: &Value, _| {
+        let name = machinery::meta::name(one);
+        let annotations = &one["metadata"]["annotations"];
+        if annotations["storageclass.kubernetes.io/is-default-class"] == "true" {
+            format!("{name} (default)").into()
+        } else {
+            name.into()
+        }
+    };
+    vec![
+        Column { cell: name, ..NAME },
+        column("Provisioner", "Who makes its volumes.", |one, _| text(one, &["provisioner"]).into()),
+        column("ReclaimPolicy", "What becomes of a volume when its claim goes.", |one, _| {
+            or(text(one, &["reclaimPolicy"]), "Delete")
+        }),
+        column("VolumeBindingMode", "When a volume is made.", |one, _| {
+            or(text(one, &["volumeBindingMode"]), "Immediate")
+        }),
+        Column {
+            kind: "boolean",
+            ..column("AllowVolumeExpansion", "Whether volumes can grow.", |one, _| {
+                (one["allowVolumeExpansion"] == true).into()
+            })
+        },
+        AGE,
+    ]
+}
+
+pub(super) fn attachment() -> Vec<Column> {
+    vec![
+        NAME,
+        column("Attacher", "Who attaches it.", |one, _| text(one, &["spec", "attacher"]).into()),
+        column("PV", "The volume.", |one, _| text(one, &["spec", "source", "persistentVolumeName"]).into()),
+        column("Node", "The node.", |one, _| text(one, &["spec", "nodeName"]).into()),
+        Column {
+            kind: "boolean",
+            ..column("Attached", "Whether it is attached.", |one, _| {
+                (one["status"]["attached"] == true).into()
+            })
+        },
+        AGE,
+    ]
+}
