@@ -16,7 +16,9 @@ pub fn run(root: &Path, names: &[String]) -> Result<()> {
         Some(binary) => binary,
         None => server(root)?,
     };
-    let mut arguments = vec!["test", "--package", "clients", "--", "--nocapture"];
+    // The whole workspace, so that dependencies have the features they were built with for all tests.
+    let mut arguments =
+        vec!["test", "--workspace", "--test", "transcripts", "--test", "programs", "--", "--nocapture"];
     arguments.extend(names.iter().map(String::as_str));
     cargo(root, &arguments, &[("FIRSTLIGHT_BINARY", &binary)])
 }
