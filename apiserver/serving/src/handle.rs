@@ -14,6 +14,7 @@ use registry::{Context, Served};
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest, ConnectResource};
+use crate::flows::{Seat, too_many};
 use crate::input;
 use crate::path::ResourcePath;
 use crate::query::Query;
@@ -143,6 +144,7 @@ impl Shared {
         if let Some((resource, connect)) = self.connect(asked.path) {
             return self.connect_to(resource, connect.clone(), asked, body).await;
         }
+        let _seat = self.seat(&asked).await?;
         let path = asked.path;
         let served = self.registry.served(&path.group, &path.version, &path.resource);
         let Some(served) = served.filter(|served| !served.definition.verbs.is_empty()) else {
@@ -171,6 +173,18 @@ impl Shared {
                 Ok(Reply::Answer(Answer::error(&status, &asked.parts.headers), warnings))
             }
         }
+    }
+
+    /// Waits until it is the asker's turn. Watches go on for so long that they take no seat.
+    async fn seat(&self, asked: &Asked<'_>) -> Result<Option<Seat>, Status> {
+        if asked.verb == Verb::Watch {
+            return Ok(None);
+        }
+        let seat = self.flows.enter(&asked.user.name).await;
+        seat.map(Some).map_err(|limit| {
+            self.metrics.limit(limit);
+            too_many()
+        })
     }
 
     /// Why the asker may not create the object of the path, if so.

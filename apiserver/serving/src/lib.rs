@@ -20,6 +20,7 @@ pub mod server;
 mod answer;
 mod columns;
 mod discovery;
+mod flows;
 mod handle;
 mod input;
 mod metrics;

@@ -22,6 +22,14 @@ pub const HEADERS: Duration = Duration::from_secs(30);
 pub const BODY: Duration = Duration::from_secs(30);
 /// How long a request other than a watch may take.
 pub const REQUEST: Duration = Duration::from_secs(60);
+/// Requests that are being answered at a time, other than watches.
+pub const REQUESTS: usize = 256;
+/// … of one user: fewer, so that there is a place for others.
+pub const FLOW_REQUESTS: usize = 128;
+/// Requests of one user that may wait for those to end.
+pub const FLOW_WAITING: usize = 1024;
+/// How long one of them may wait.
+pub const WAITING: Duration = Duration::from_secs(15);
 /// How long in-flight requests may take to end at shutdown.
 pub const SHUTDOWN: Duration = Duration::from_secs(10);
 /// Answers of at least this many bytes are compressed for clients that accept it.

@@ -22,6 +22,7 @@ use crate::answer::Answer;
 use crate::body::Body;
 use crate::connect::{Connect, ConnectResource};
 use crate::discovery::Documents;
+use crate::flows::Flows;
 use crate::health::Check;
 use crate::metrics::Metrics;
 use crate::openapi::OpenApi;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
+    pub(crate) flows: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Arc<OpenApi>>,
     /// Cancelled when the server stops: watches end.
@@ -126,6 +128,7 @@ impl Builder {
                 clock: self.clock,
                 options: self.options,
                 metrics: Metrics::default(),
+                flows: Arc::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
                 stop: CancellationToken::new(),

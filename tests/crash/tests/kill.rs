@@ -59,7 +59,6 @@ async fn run(engine: &str) {
         let locked = DataDirectory::open(directory.path()).unwrap();
         let store = match engine {
             "embedded" => Store::open(Embedded::open(&locked).unwrap(), Clock::system()).await,
-            #[cfg(feature = "sled")]
             "sled" => Store::open(store::Sled::open(&locked).unwrap(), Clock::system()).await,
             other => panic!("no engine {other}"),
         };
@@ -78,7 +77,6 @@ async fn a_killed_writer_loses_nothing_answered() {
     run("embedded").await;
 }
 
-#[cfg(feature = "sled")]
 #[tokio::test]
 async fn a_killed_writer_loses_nothing_answered_by_sled() {
     run("sled").await;

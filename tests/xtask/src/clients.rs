@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::suite::{cargo, server};
+use crate::suite::{server, tests};
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` names one, then plays the transcripts: all, or those whose names contain one of `names`.
 ///
@@ -16,9 +16,5 @@ pub fn run(root: &Path, names: &[String]) -> Result<()> {
         Some(binary) => binary,
         None => server(root)?,
     };
-    // The whole workspace, so that dependencies have the features they were built with for all tests.
-    let mut arguments =
-        vec!["test", "--workspace", "--test", "transcripts", "--test", "programs", "--", "--nocapture"];
-    arguments.extend(names.iter().map(String::as_str));
-    cargo(root, &arguments, &[("FIRSTLIGHT_BINARY", &binary)])
+    tests(root, &["transcripts", "programs"], names, &[("FIRSTLIGHT_BINARY", &binary)])
 }

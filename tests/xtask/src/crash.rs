@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::suite::{cargo, server};
+use crate::suite::{server, tests};
 
 /// Builds the server, then runs the suite with `seeds` random scripts and `kills` kills of each writer.
 ///
@@ -18,6 +18,5 @@ pub fn run(root: &Path, seeds: u64, kills: u64) -> Result<()> {
         ("CRASH_SEEDS", seeds.as_str()),
         ("CRASH_KILLS", kills.as_str()),
     ];
-    let arguments = ["test", "--release", "--package", "crash", "--features", "sled", "--", "--nocapture"];
-    cargo(root, &arguments, &variables)
+    tests(root, &["kill", "power", "server"], &[], &variables)
 }

@@ -26,9 +26,12 @@ enum Command {
     },
     /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere; prints the seed that fails.
     Simulate {
-        /// Handed on: `--seeds N`, `--from SEED`.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
+        /// How many seeds.
+        #[arg(long, default_value_t = 100)]
+        seeds: u64,
+        /// The first of them.
+        #[arg(long, default_value_t = 1)]
+        from: u64,
     },
     /// Play the transcripts of `tests/clients` with the real kubectl.
     ///
@@ -60,7 +63,11 @@ fn main() -> anyhow::Result<()> {
             suite::build(&workspace_root())?;
             suite::run(&workspace_root(), "benches", &arguments)
         }
-        Command::Simulate { arguments } => suite::run(&workspace_root(), "simulation", &arguments),
+        Command::Simulate { seeds, from } => {
+            let (seeds, from) = (seeds.to_string(), from.to_string());
+            let variables = [("SIMULATE_SEEDS", seeds.as_str()), ("SIMULATE_FROM", from.as_str())];
+            suite::tests(&workspace_root(), &["seeds"], &[], &variables)
+        }
         Command::Clients { names } => clients::run(&workspace_root(), &names),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
         Command::Schemas { check } => schemas::run(&workspace_root(), check),

@@ -23,6 +23,19 @@ pub fn run(root: &Path, package: &str, arguments: &[String]) -> Result<()> {
     cargo(root, &all, &[])
 }
 
+/// Runs test programs of the workspace, all of their tests or those whose names contain one of `names`. The whole workspace is
+/// named, so that what `cargo test --workspace` built is not built again with other features.
+///
+/// # Errors
+/// Where one fails.
+pub fn tests(root: &Path, programs: &[&str], names: &[String], variables: &[(&str, &str)]) -> Result<()> {
+    let mut all = vec!["test", "--workspace"];
+    all.extend(programs.iter().flat_map(|program| ["--test", program]));
+    all.extend(["--", "--nocapture"]);
+    all.extend(names.iter().map(String::as_str));
+    cargo(root, &all, variables)
+}
+
 /// Runs cargo in the workspace, with further environment variables.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ mod access;
 mod common;
 mod connection;
 mod documents;
+mod flows;
 mod forms;
 mod kinds;
 mod limits;

@@ -17,7 +17,6 @@ async fn main() {
     let directory = DataDirectory::open(Path::new(&arguments[2])).unwrap();
     let store = match arguments[1].as_str() {
         "embedded" => Store::open(Embedded::open(&directory).unwrap(), Clock::system()).await.unwrap(),
-        #[cfg(feature = "sled")]
         "sled" => Store::open(store::Sled::open(&directory).unwrap(), Clock::system()).await.unwrap(),
         other => panic!("no engine {other}"),
     };

@@ -1,0 +1,128 @@
+//! Many requests at a time: how many are answered, how many wait, who is turned away, and that nobody starves.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::access::User;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use machinery::clock::Clock;
+use serving::{Body, Server, limits};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A body that ends, empty, once the channel says so.
+struct Held(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl http_body::Body for Held {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        self.0.as_mut().poll(context).map(|()| None)
+    }
+}
+
+/// A server, and requests that are answered (with 400, for want of a body) when they are let go.
+struct Crowd {
+    server: Arc<Server>,
+    clock: Clock,
+    let_go: watch::Sender<bool>,
+}
+
+impl Crowd {
+    async fn new() -> Self {
+        let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+        let server = Server::builder(crate::common::registry(&clock).await, clock.clone()).build();
+        Self { server: Arc::new(server), clock, let_go: watch::Sender::new(false) }
+    }
+
+    fn hold(&self, user: &str) -> JoinHandle<StatusCode> {
+        let mut changes = self.let_go.subscribe();
+        let held = Held(Box::pin(async move { drop(changes.wait_for(|let_go| *let_go).await) }));
+        let request = Request::post(CONFIG_MAPS).header("content-type", "application/json");
+        let request = request.extension(User::master(user)).body(held).unwrap();
+        let server = self.server.clone();
+        tokio::spawn(async move { server.handle(request).await.status() })
+    }
+
+    async fn get(&self, user: &str) -> Response<Body> {
+        let request = Request::get(CONFIG_MAPS).extension(User::master(user));
+        self.server.handle(request.body(Full::<Bytes>::default()).unwrap()).await
+    }
+}
+
+/// Lets everything that is spawned go as far as it gets.
+async fn settle() {
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_sends_too_much_waits_and_others_do_not() {
+    let crowd = Crowd::new().await;
+    let mut held: Vec<_> = (1..limits::FLOW_REQUESTS).map(|_| crowd.hold("greedy")).collect();
+    settle().await;
+    assert_eq!(crowd.get("greedy").await.status(), StatusCode::OK, "one seat is left");
+    held.push(crowd.hold("greedy"));
+    settle().await;
+    let started = crowd.clock.monotonic();
+    let late = crowd.get("greedy").await;
+    assert_eq!((late.status(), started.elapsed()), (StatusCode::TOO_MANY_REQUESTS, limits::WAITING));
+    assert_eq!(late.headers()["retry-after"], "1");
+    assert_eq!(crowd.get("patient").await.status(), StatusCode::OK, "others have seats");
+
+    held.extend((0..limits::FLOW_WAITING).map(|_| crowd.hold("greedy")));
+    settle().await;
+    let started = crowd.clock.monotonic();
+    assert_eq!(
+        crowd.get("greedy").await.status(),
+        StatusCode::TOO_MANY_REQUESTS,
+        "nor is there room to wait"
+    );
+    assert!(started.elapsed().is_zero());
+    let watching = Request::get(format!("{CONFIG_MAPS}?watch=true")).extension(User::master("greedy"));
+    let watching = crowd.server.handle(watching.body(Full::<Bytes>::default()).unwrap()).await;
+    assert_eq!(watching.status(), StatusCode::OK, "a watch takes no seat");
+
+    crowd.let_go.send(true).unwrap();
+    for one in held {
+        assert_eq!(one.await.unwrap(), StatusCode::BAD_REQUEST, "who waited was answered");
+    }
+    assert_eq!(crowd.get("greedy").await.status(), StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_all_seats_taken_those_who_wait_have_their_turn() {
+    let crowd = Crowd::new().await;
+    let flows = limits::REQUESTS / limits::FLOW_REQUESTS;
+    let mut held = Vec::new();
+    for flow in 0..flows {
+        held.extend((0..limits::FLOW_REQUESTS * 2).map(|_| crowd.hold(&format!("greedy-{flow}"))));
+    }
+    settle().await;
+    let server = crowd.server.clone();
+    let request = Request::get(CONFIG_MAPS).extension(User::master("patient"));
+    let patient =
+        tokio::spawn(
+            async move { server.handle(request.body(Full::<Bytes>::default()).unwrap()).await.status() },
+        );
+    settle().await;
+    assert!(!patient.is_finished(), "all seats are taken");
+    // Two are given up, as when a client goes away: those who queued before come first, each flow once.
+    for one in held.drain(..=flows) {
+        one.abort();
+    }
+    settle().await;
+    assert_eq!(patient.await.unwrap(), StatusCode::OK);
+    crowd.let_go.send(true).unwrap();
+}

@@ -1,0 +1,35 @@
+//! `cargo xtask simulate`: whole lives from as many seeds as asked, each killed once somewhere; prints the seeds that fail.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+
+use machinery::random::Random;
+use simulation::parallel;
+use simulation::requests::{Kill, Moment};
+use simulation::run::run;
+use simulation::scenario::WHOLE_LIFE;
+
+/// A number from the environment.
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
+}
+
+#[test]
+fn a_whole_life_ends_the_same_wherever_it_is_killed() {
+    let (seeds, from) = (number("SIMULATE_SEEDS", 2), number("SIMULATE_FROM", 1));
+    let failures = parallel::failures(from..from + seeds, |seed| {
+        let error = one(seed).err()?;
+        Some(format!("seed {seed}: {error:#}\nagain: cargo xtask simulate --seeds 1 --from {seed}"))
+    });
+    println!("{} of {seeds} seeds passed", seeds - failures.len() as u64);
+    assert!(failures.is_empty(), "{} of {seeds} seeds failed:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Without a kill first, which tells how many writes there are; then with one at a write that the seed chooses.
+fn one(seed: u64) -> Result<(), String> {
+    let fails = |error| format!("{error:#}");
+    let calm = run(seed, WHOLE_LIFE, None).map_err(fails)?;
+    let random = Random::seeded(seed);
+    let moment = if random.number().is_multiple_of(2) { Moment::Before } else { Moment::After };
+    let kill = Kill { write: 1 + random.number() % calm.writes.max(1), moment };
+    let killed = run(seed, WHOLE_LIFE, Some(kill)).map_err(|error| format!("{kill:?}: {error:#}"))?;
+    if calm.rests == killed.rests { Ok(()) } else { Err(format!("{kill:?} leads to another final state")) }
+}
