@@ -60,9 +60,9 @@ impl Crowd {
     }
 }
 
-/// Lets everything that is spawned go as far as it gets.
+/// Lets everything that is spawned go as far as it gets: each time the runtime lets a few dozen tasks run.
 async fn settle() {
-    for _ in 0..8 {
+    for _ in 0..limits::FLOW_WAITING {
         tokio::task::yield_now().await;
     }
 }
