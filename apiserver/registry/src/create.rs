@@ -2,7 +2,7 @@
 
 use machinery::meta;
 use machinery::status::Status;
-use machinery::{apply, names};
+use machinery::names;
 use serde_json::Value;
 
 use crate::context::{Context, Input, Subresource};
@@ -13,7 +13,7 @@ use crate::registry::Registry;
 use crate::response::Written;
 use crate::strategy::Generation;
 use crate::write::{self, Target};
-use crate::{decode, object_meta, ownership};
+use crate::{decode, object_meta};
 
 /// How often a taken generated name is drawn again.
 const NAME_ATTEMPTS: usize = 8;
@@ -52,15 +52,7 @@ impl Registry {
         forget_system_fields(&mut object);
         // What rules add is not the client's.
         if matches!(ownership, Ownership::Note) {
-            let new = object;
-            object = loop {
-                let noted = ownership::as_writer(self, context, &target, |writer| {
-                    apply::update(None, new.clone(), writer)
-                });
-                if !self.convert_missing(context, served).await? {
-                    break noted;
-                }
-            };
+            object = self.note(context, &target, None, object).await?;
         }
         self.mutate(context, &target, Operation::Create, None, &mut object).await?;
         if meta::name(&object).is_empty() {

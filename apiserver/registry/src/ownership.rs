@@ -1,6 +1,6 @@
 //! Who writes, and the versions of a resource, for field ownership.
 
-use machinery::apply::{Reset, Versions, Writer};
+use machinery::apply::{self, Reset, Versions, Writer};
 use machinery::meta;
 use machinery::schema::{self, Schema};
 use machinery::status::Status;
@@ -49,6 +49,30 @@ impl Conversions {
 }
 
 impl Registry {
+    /// `object` with the field ownership that writing it over `live` gives, by any means but apply.
+    ///
+    /// # Errors
+    /// The conversion webhook's failure.
+    pub(crate) async fn note(
+        &self,
+        context: &Context,
+        target: &Target<'_>,
+        live: Option<&Value>,
+        object: Value,
+    ) -> Result<Value, Status> {
+        let noted =
+            |object| as_writer(self, context, target, |writer| apply::update(live, object, writer));
+        if target.served.definition.conversion.is_none() {
+            return Ok(noted(object));
+        }
+        loop {
+            let noted = noted(object.clone());
+            if !self.convert_missing(context, target.served).await? {
+                return Ok(noted);
+            }
+        }
+    }
+
     /// Fetches what the last calculation of field ownership lacked; true when there was something, and the calculation must run
     /// again.
     pub(crate) async fn convert_missing(&self, context: &Context, served: &Served) -> Result<bool, Status> {

@@ -15,7 +15,7 @@ use crate::response::Written;
 use crate::storage::Entry;
 use crate::strategy::Generation;
 use crate::write::{self, Target};
-use crate::{decode, object_meta, ownership};
+use crate::{decode, object_meta};
 
 /// How often a change is tried again when another one comes between.
 const ATTEMPTS: usize = 100;
@@ -121,14 +121,7 @@ impl Registry {
         check_uid(target, live, changed.expected_uid.as_deref())?;
         keep_system_fields(&mut object, live);
         if matches!(changed.ownership, Ownership::Note) {
-            object = loop {
-                let noted = ownership::as_writer(self, context, target, |writer| {
-                    apply::update(Some(live), object.clone(), writer)
-                });
-                if !self.convert_missing(context, served).await? {
-                    break noted;
-                }
-            };
+            object = self.note(context, target, Some(live), object).await?;
         }
         self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
         check_revision(target, &mut object, live)?;
