@@ -1,8 +1,8 @@
 //! Creating objects.
 
 use machinery::meta;
-use machinery::status::Status;
 use machinery::names;
+use machinery::status::Status;
 use serde_json::Value;
 
 use crate::context::{Context, Input, Subresource};

@@ -83,7 +83,7 @@ impl Registry {
             None => self.exact(options).await?,
         };
         let (entries, revision) = match exact {
-            Some(revision) => (self.at(&prefix, revision, token.is_some())?, revision),
+            Some(revision) => (self.at(&prefix, revision, token.is_some()).await?, revision),
             None => self.storage().range(&prefix),
         };
         let start = token.map(|(_, start)| start);
@@ -132,8 +132,8 @@ impl Registry {
         Err(status)
     }
 
-    fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
-        self.storage().range_at(prefix, revision).map_err(|_| {
+    async fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
+        self.storage().range_at(prefix, revision).await.map_err(|_| {
             Status::expired(if continued {
                 "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
             } else {

@@ -60,8 +60,7 @@ impl Registry {
         live: Option<&Value>,
         object: Value,
     ) -> Result<Value, Status> {
-        let noted =
-            |object| as_writer(self, context, target, |writer| apply::update(live, object, writer));
+        let noted = |object| as_writer(self, context, target, |writer| apply::update(live, object, writer));
         if target.served.definition.conversion.is_none() {
             return Ok(noted(object));
         }

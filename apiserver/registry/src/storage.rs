@@ -127,9 +127,9 @@ impl Storage {
     }
 
     /// Everything below `prefix` as it was at `revision`.
-    pub(crate) fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
+    pub(crate) async fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
         let Some(prefix) = prefix(text) else { return Ok(Vec::new()) };
-        Ok(self.store.list_at(&prefix, Revision(revision), &Page::default())?.items)
+        Ok(self.store.list_at(&prefix, Revision(revision), &Page::default()).await?.items)
     }
 
     /// Stores `document` when the key's revision is `expected` (`None`: it must not exist).

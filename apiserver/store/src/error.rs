@@ -137,7 +137,7 @@ pub enum HistoryError {
 /// Why a watcher gets no more events.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WatchEnd {
-    /// It fell more than [`crate::limits::WATCH_QUEUE_EVENTS`] events behind.
+    /// It fell more than [`crate::limits::WATCH_QUEUE_EVENTS`] events behind, or out of the history.
     #[error("the watcher fell too far behind")]
     TooSlow,
     /// The engine failed, or the store was dropped.

@@ -1,7 +1,8 @@
 //! Revisions, history and group commit over an embedded key-value engine.
 //!
 //! [`Store`] keeps the whole current state and the recent history of changes in memory and serves every read and watch from
-//! there. An [`Engine`] makes changes durable; it is read once, when the store is opened. Start reading at [`Store::commit`]:
+//! there. An [`Engine`] makes changes durable; it is read when the store is opened, and where somebody goes back further in the
+//! history than memory reaches. Start reading at [`Store::commit`]:
 //! stage (preconditions against the pending state, revisions assigned) → one engine batch for everything staged meanwhile → publish
 //! to readers and watchers → answer.
 //!
@@ -11,6 +12,7 @@ mod directory;
 mod engine;
 mod error;
 mod head;
+mod history;
 mod key;
 pub mod limits;
 mod revision;

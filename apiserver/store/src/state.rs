@@ -1,6 +1,6 @@
 //! What readers see: the current state and the recent history, both durable.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use bytes::Bytes;
 
 use crate::engine::{Change, ChangeKind, Loaded};
 use crate::error::HistoryError;
+use crate::history::{Backlog, History, Version};
 use crate::key::{Key, Prefix};
-use crate::limits::{HistoryLimits, TRIM_EVENTS_MAX};
+use crate::limits::HistoryLimits;
 use crate::revision::Revision;
 use crate::watch::Watchers;
 
@@ -80,16 +81,11 @@ pub struct Snapshot {
     pub remaining: usize,
 }
 
-struct Recorded {
-    event: Arc<Event>,
-    /// Seconds since the Unix epoch.
-    time: i64,
-}
-
 /// Invariant: `history` holds every event after `compacted`, in order; `objects` is what replaying it from there leads to.
 pub(crate) struct State {
     objects: BTreeMap<Key, Arc<Stored>>,
-    history: VecDeque<Recorded>,
+    history: History,
+    limits: HistoryLimits,
     pub(crate) revision: Revision,
     compacted: Revision,
     pub(crate) watchers: Watchers,
@@ -97,10 +93,11 @@ pub(crate) struct State {
 
 impl State {
     /// Replays what an engine holds; the text of the error says what does not fit together.
-    pub(crate) fn replay(loaded: Loaded) -> Result<Self, String> {
+    pub(crate) fn replay(loaded: Loaded, limits: HistoryLimits) -> Result<Self, String> {
         let mut state = Self {
             objects: BTreeMap::new(),
-            history: VecDeque::new(),
+            history: History::default(),
+            limits,
             revision: loaded.revision.max(Revision::FIRST),
             compacted: loaded.compacted.max(Revision::FIRST),
             watchers: Watchers::default(),
@@ -128,7 +125,7 @@ impl State {
             let event = Arc::new(event_of(change, prev));
             state.apply(&event);
             if in_history {
-                state.history.push_back(Recorded { event, time });
+                state.history.push(event, time, &state.limits);
             }
         }
         Ok(state)
@@ -155,33 +152,21 @@ impl State {
         for (event, time) in events {
             debug_assert!(event.revision() > self.revision, "revisions increase");
             self.apply(event);
-            self.history.push_back(Recorded { event: event.clone(), time: *time });
+            self.history.push(event.clone(), *time, &self.limits);
             self.watchers.send(event);
         }
         self.revision = revision;
         self.watchers.reached(revision);
         if let Some(trim) = trim {
-            while self.history.front().is_some_and(|oldest| oldest.event.revision() <= trim) {
-                self.history.pop_front();
-            }
+            self.history.trim(trim);
             self.compacted = self.compacted.max(trim);
         }
     }
 
     /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds).
-    pub(crate) fn trimmable(&self, limits: &HistoryLimits, adding: usize, now: i64) -> Option<Revision> {
-        let age = i64::try_from(limits.age.as_secs()).unwrap_or(i64::MAX);
+    pub(crate) fn trimmable(&self, adding: usize, now: i64) -> Option<Revision> {
         let newest = self.revision.0.saturating_add(adding as u64);
-        self.history
-            .iter()
-            .take(TRIM_EVENTS_MAX.max(2 * adding))
-            // An event from far in the future was written before the clock was set back: its time says nothing.
-            .take_while(|recorded| {
-                newest - recorded.event.revision().0 >= limits.revisions
-                    && now.abs_diff(recorded.time) > age.unsigned_abs()
-            })
-            .last()
-            .map(|recorded| recorded.event.revision())
+        self.history.trimmable(&self.limits, newest, adding, now)
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Stored>> {
@@ -227,49 +212,39 @@ impl State {
         Ok(())
     }
 
-    /// The list as it was at `revision`: the current one with every later change undone.
+    /// The list as it was at `revision`: the current one with every later change undone. With it, how many more follow.
     pub(crate) fn list_at(
         &self,
         prefix: &Prefix,
         revision: Revision,
         page: &Page,
-    ) -> Result<Snapshot, HistoryError> {
+    ) -> Result<(Vec<Version>, usize), HistoryError> {
         self.check_reachable(revision)?;
-        let mut changed: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
-        for recorded in self.history.iter().rev().take_while(|recorded| recorded.event.revision() > revision)
-        {
-            if prefix.covers(recorded.event.key()) {
-                changed.insert(recorded.event.key(), recorded.event.prev.as_ref());
-            }
-        }
+        let changed = self.history.changed_since(prefix, revision);
         if changed.is_empty() {
-            return Ok(Snapshot { revision, ..self.list(prefix, page) });
+            let now = self.list(prefix, page);
+            return Ok((now.items.into_iter().map(Version::Here).collect(), now.remaining));
         }
-        let mut then: BTreeMap<&Key, &Arc<Stored>> =
-            self.covered(prefix, page.start_after.as_ref()).collect();
-        for (key, prev) in changed {
-            match prev {
-                Some(prev) if page.start_after.as_ref().is_none_or(|after| key > after) => {
-                    then.insert(key, prev)
+        let here = |(key, stored): (_, &Arc<Stored>)| (key, Version::Here(stored.clone()));
+        let mut then: BTreeMap<&Key, Version> =
+            self.covered(prefix, page.start_after.as_ref()).map(here).collect();
+        for (key, before) in changed {
+            match before {
+                Some(before) if page.start_after.as_ref().is_none_or(|after| key > after) => {
+                    then.insert(key, before)
                 }
                 _ => then.remove(key),
             };
         }
-        let mut items = then.into_values();
-        let page_items = items.by_ref().take(page.limit.unwrap_or(usize::MAX)).cloned().collect();
-        Ok(Snapshot { revision, items: page_items, remaining: items.count() })
+        let mut versions = then.into_values();
+        let shown = versions.by_ref().take(page.limit.unwrap_or(usize::MAX)).collect();
+        Ok((shown, versions.count()))
     }
 
     /// The events after `revision` that `prefix` covers.
-    pub(crate) fn since(
-        &self,
-        prefix: &Prefix,
-        revision: Revision,
-    ) -> Result<VecDeque<Arc<Event>>, HistoryError> {
+    pub(crate) fn since(&self, prefix: &Prefix, revision: Revision) -> Result<Backlog, HistoryError> {
         self.check_reachable(revision)?;
-        let first = self.history.partition_point(|recorded| recorded.event.revision() <= revision);
-        let later = self.history.range(first..).map(|recorded| &recorded.event);
-        Ok(later.filter(|event| prefix.covers(event.key())).cloned().collect())
+        Ok(self.history.since(prefix, revision))
     }
 }
 
@@ -280,11 +255,15 @@ pub(crate) fn event_of(change: Change, prev: Option<Arc<Stored>>) -> Event {
         ChangeKind::Put if change.revision == change.create_revision => EventKind::Added,
         ChangeKind::Put => EventKind::Modified,
     };
-    let object = Stored {
+    Event { kind, object: Arc::new(stored_of(change)), prev }
+}
+
+/// The version of an object that a row holds.
+pub(crate) fn stored_of(change: Change) -> Stored {
+    Stored {
         key: change.key,
         value: change.value,
         mod_revision: change.revision,
         create_revision: change.create_revision,
-    };
-    Event { kind, object: Arc::new(object), prev }
+    }
 }

@@ -1,18 +1,20 @@
 //! The store: reads and watches from memory, writes through the engine in groups.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
-use crate::engine::{Batch, Engine};
+use crate::engine::{Batch, Change, Engine};
 use crate::error::{CommitError, EngineError, HistoryError};
 use crate::head::{Flight, Head};
+use crate::history::Version;
 use crate::key::{Key, Prefix};
 use crate::limits::HistoryLimits;
 use crate::revision::Revision;
-use crate::state::{Event, Page, Snapshot, State, Stored};
+use crate::state::{Event, Page, Snapshot, State, Stored, stored_of};
 use crate::watch::Watcher;
 
 /// Makes an object's bytes when its revision is known, since they contain it. It is called under a lock: it must be quick and
@@ -106,7 +108,6 @@ pub(crate) struct Inner {
     engine: Arc<dyn Engine>,
     blocking: bool,
     clock: Clock,
-    limits: HistoryLimits,
     head: Mutex<Head>,
     pub(crate) state: RwLock<State>,
 }
@@ -139,10 +140,10 @@ impl Store {
         } else {
             engine.load()?
         };
-        let state =
-            State::replay(loaded).map_err(|reason| EngineError::Damaged { file: engine.name(), reason })?;
+        let state = State::replay(loaded, limits)
+            .map_err(|reason| EngineError::Damaged { file: engine.name(), reason })?;
         let head = Mutex::new(Head::at(state.revision));
-        Ok(Self(Arc::new(Inner { engine, blocking, clock, limits, head, state: RwLock::new(state) })))
+        Ok(Self(Arc::new(Inner { engine, blocking, clock, head, state: RwLock::new(state) })))
     }
 
     /// The last revision that readers see.
@@ -188,14 +189,34 @@ impl Store {
     /// The objects below a prefix as they were at `revision`.
     ///
     /// # Errors
-    /// The history does not reach there.
-    pub fn list_at(
+    /// The history does not reach there, or cannot be read.
+    pub async fn list_at(
         &self,
         prefix: &Prefix,
         revision: Revision,
         page: &Page,
     ) -> Result<Snapshot, HistoryError> {
-        self.0.state.read().list_at(prefix, revision, page)
+        let (versions, remaining) = self.0.state.read().list_at(prefix, revision, page)?;
+        let row = |version: &Version| match version {
+            Version::Here(_) => None,
+            Version::Row(row) => Some(*row),
+        };
+        let mut rows = self.0.rows(versions.iter().filter_map(row).collect()).await?;
+        let mut items = Vec::with_capacity(versions.len());
+        for version in versions {
+            items.push(match version {
+                Version::Here(stored) => stored,
+                Version::Row(row) => match rows.remove(&row) {
+                    Some(change) => Arc::new(stored_of(change)),
+                    // Dropped between the two steps.
+                    None => {
+                        let oldest = self.oldest();
+                        return Err(HistoryError::Compacted { requested: revision, oldest });
+                    }
+                },
+            });
+        }
+        Ok(Snapshot { revision, items, remaining })
     }
 
     /// Every event below a prefix after revision `from`.
@@ -239,9 +260,36 @@ impl Store {
 }
 
 impl Inner {
+    /// Rows of the engine, by number.
+    ///
+    /// # Errors
+    /// [`HistoryError::Poisoned`] when they cannot be read.
+    pub(crate) async fn rows(
+        &self,
+        revisions: BTreeSet<Revision>,
+    ) -> Result<BTreeMap<Revision, Change>, HistoryError> {
+        if revisions.is_empty() || !self.blocking {
+            return self.rows_at_once(&revisions);
+        }
+        let engine = self.engine.clone();
+        let read = tokio::task::spawn_blocking(move || engine.read(&revisions)).await;
+        match read {
+            Ok(read) => by_number(read),
+            Err(error) => Err(HistoryError::Poisoned(error.to_string().into())),
+        }
+    }
+
+    /// As [`Self::rows`], on this thread, which may wait for the disk.
+    pub(crate) fn rows_at_once(
+        &self,
+        revisions: &BTreeSet<Revision>,
+    ) -> Result<BTreeMap<Revision, Change>, HistoryError> {
+        if revisions.is_empty() { Ok(BTreeMap::new()) } else { by_number(self.engine.read(revisions)) }
+    }
+
     fn take(&self) -> Option<Flight> {
         let now = self.clock.now().timestamp();
-        let trim = |adding| self.state.read().trimmable(&self.limits, adding, now);
+        let trim = |adding| self.state.read().trimmable(adding, now);
         self.head.lock().take(trim)
     }
 
@@ -291,6 +339,14 @@ impl Inner {
         }
         flight.reply(failure.as_ref());
     }
+}
+
+fn by_number(read: Result<Vec<Change>, EngineError>) -> Result<BTreeMap<Revision, Change>, HistoryError> {
+    let changes = read.map_err(|error| {
+        tracing::error!(%error, "the history cannot be read");
+        HistoryError::Poisoned(error.to_string().into())
+    })?;
+    Ok(changes.into_iter().map(|change| (change.revision, change)).collect())
 }
 
 async fn commit_blocking(engine: Arc<dyn Engine>, batch: Batch) -> (Batch, Result<(), EngineError>) {

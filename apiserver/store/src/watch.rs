@@ -1,14 +1,16 @@
 //! Watchers: each has a queue of its own, so that a slow one holds up nobody.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
+use crate::engine::Change;
 use crate::error::WatchEnd;
+use crate::history::{Backlog, Numbers};
 use crate::key::Prefix;
-use crate::limits::WATCH_QUEUE_EVENTS;
+use crate::limits::{READ_EVENTS, WATCH_QUEUE_EVENTS};
 use crate::revision::Revision;
 use crate::state::Event;
 use crate::store::Inner;
@@ -63,7 +65,7 @@ impl Watchers {
         &mut self,
         prefix: &Prefix,
         from: Revision,
-        backlog: VecDeque<Arc<Event>>,
+        backlog: Backlog,
         store: &Arc<Inner>,
     ) -> Watcher {
         let (sender, queue) = mpsc::channel(WATCH_QUEUE_EVENTS);
@@ -74,12 +76,14 @@ impl Watchers {
         self.by_prefix.entry(prefix.as_str().into()).or_default().insert(id, subscriber);
         let registration = Registration { prefix: prefix.clone(), id, store: Arc::downgrade(store) };
         Watcher {
-            backlog,
+            read: VecDeque::new(),
+            unread: backlog.numbers,
+            backlog: backlog.events,
             queue,
             end,
             seen: from,
             reached: self.reached.clone(),
-            _registration: registration,
+            registration,
         }
     }
 
@@ -108,13 +112,17 @@ impl Drop for Registration {
 }
 
 /// Yields the events below a prefix in the order of their revisions: none missing, none twice. Dropping it ends the watch.
+///
+/// Invariant: everything in `read` is older than `unread`, that is older than `backlog`, and that is older than `queue`.
 pub struct Watcher {
+    read: VecDeque<Arc<Event>>,
+    unread: VecDeque<Numbers>,
     backlog: VecDeque<Arc<Event>>,
     queue: mpsc::Receiver<Arc<Event>>,
     end: Arc<OnceLock<WatchEnd>>,
     seen: Revision,
     reached: Arc<AtomicU64>,
-    _registration: Registration,
+    registration: Registration,
 }
 
 impl Watcher {
@@ -123,19 +131,30 @@ impl Watcher {
     /// # Errors
     /// The watch has ended; what was queued before has been yielded, except for [`WatchEnd::TooSlow`] nothing is missing.
     pub async fn next(&mut self) -> Result<Arc<Event>, WatchEnd> {
-        let event = match self.backlog.pop_front() {
+        if self.read.is_empty() && !self.unread.is_empty() {
+            let store = self.registration.store.upgrade().ok_or(WatchEnd::Stopped)?;
+            let rows = store.rows(self.wanted()).await;
+            self.read_from(&rows.map_err(|_| WatchEnd::Stopped)?)?;
+        }
+        let event = match self.old() {
             Some(event) => event,
             None => self.queue.recv().await.ok_or_else(|| self.ended())?,
         };
         Ok(self.deliver(event))
     }
 
-    /// The next event if there is one now.
+    /// The next event if there is one now. Where the watch began so far back that memory does not reach there, this waits for the
+    /// disk.
     ///
     /// # Errors
     /// As [`Watcher::next`].
     pub fn try_next(&mut self) -> Result<Option<Arc<Event>>, WatchEnd> {
-        if let Some(event) = self.backlog.pop_front() {
+        if self.read.is_empty() && !self.unread.is_empty() {
+            let store = self.registration.store.upgrade().ok_or(WatchEnd::Stopped)?;
+            let rows = store.rows_at_once(&self.wanted());
+            self.read_from(&rows.map_err(|_| WatchEnd::Stopped)?)?;
+        }
+        if let Some(event) = self.old() {
             return Ok(Some(self.deliver(event)));
         }
         match self.queue.try_recv() {
@@ -145,11 +164,31 @@ impl Watcher {
         }
     }
 
+    fn old(&mut self) -> Option<Arc<Event>> {
+        self.read.pop_front().or_else(|| self.backlog.pop_front())
+    }
+
+    /// The rows of the next events that have to be read.
+    fn wanted(&self) -> BTreeSet<Revision> {
+        self.unread.iter().take(READ_EVENTS).flat_map(Numbers::rows).collect()
+    }
+
+    /// Turns [`Self::wanted`] into events.
+    fn read_from(&mut self, rows: &BTreeMap<Revision, Change>) -> Result<(), WatchEnd> {
+        let events: Option<VecDeque<_>> =
+            self.unread.iter().take(READ_EVENTS).map(|numbers| numbers.event(rows).map(Arc::new)).collect();
+        // A row that is gone has left the history meanwhile.
+        self.read = events.ok_or_else(|| self.end.get_or_init(|| WatchEnd::TooSlow).clone())?;
+        self.unread.drain(..self.read.len());
+        Ok(())
+    }
+
     /// The revision up to which this watcher has yielded everything: what a bookmark may carry.
     pub fn progress(&mut self) -> Revision {
         // The order matters: what was queued after `reached` was read may be missing from it, never the other way round.
         let reached = Revision(self.reached.load(Ordering::Acquire));
-        if self.backlog.is_empty() && self.queue.is_empty() && self.end.get().is_none() {
+        let nothing_old = self.read.is_empty() && self.unread.is_empty() && self.backlog.is_empty();
+        if nothing_old && self.queue.is_empty() && self.end.get().is_none() {
             self.seen = self.seen.max(reached);
         }
         self.seen

@@ -1,4 +1,4 @@
-//! What the store promises, at its public boundary, over the memory engine.
+//! What the store promises, at its public boundary, mostly over the memory engine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
@@ -135,12 +135,12 @@ async fn lists_have_pages_and_a_past() {
     update(&store, "d", "new").await;
     create(&store, "e").await;
     let page = Page { start_after: Some(first.items[1].key.clone()), limit: Some(5) };
-    let second = store.list_at(&things(), first.revision, &page).unwrap();
+    let second = store.list_at(&things(), first.revision, &page).await.unwrap();
     assert_eq!((texts(&second), second.remaining), (vec!["c@5", "d@2"], 0));
     assert_eq!(texts(&store.list(&things(), &page)), ["new@7", "e@8"]);
-    assert_eq!(texts(&store.list_at(&things(), Revision(1), &Page::default()).unwrap()), [""; 0]);
+    assert_eq!(texts(&store.list_at(&things(), Revision(1), &Page::default()).await.unwrap()), [""; 0]);
     assert_eq!(
-        store.list_at(&things(), Revision(9), &Page::default()).unwrap_err(),
+        store.list_at(&things(), Revision(9), &Page::default()).await.unwrap_err(),
         HistoryError::Future { requested: Revision(9), current: Revision(8) }
     );
     let one = Prefix::object(&key("a"));
@@ -210,7 +210,7 @@ async fn a_slow_watcher_is_ended_and_others_go_on() {
 #[tokio::test(start_paused = true)]
 async fn history_is_dropped_after_both_limits_and_keeps_what_is_needed() {
     let engine = Memory::new();
-    let limits = HistoryLimits { revisions: 10, age: Duration::from_secs(60) };
+    let limits = HistoryLimits { revisions: 10, age: Duration::from_secs(60), ..HistoryLimits::default() };
     let clock = simulated();
     let store = Store::open_with(engine.clone(), clock.clone(), limits).await.unwrap();
     create(&store, "kept").await;
@@ -240,7 +240,7 @@ async fn history_is_dropped_after_both_limits_and_keeps_what_is_needed() {
     let too_old = Revision(oldest.0 - 1);
     let compacted = HistoryError::Compacted { requested: too_old, oldest };
     assert_eq!(store.watch(&things(), too_old).err(), Some(compacted.clone()));
-    assert_eq!(store.list_at(&things(), too_old, &Page::default()).unwrap_err(), compacted);
+    assert_eq!(store.list_at(&things(), too_old, &Page::default()).await.unwrap_err(), compacted);
     assert!(store.watch(&things(), oldest).is_ok());
 }
 
@@ -281,7 +281,7 @@ async fn a_failed_engine_poisons_and_a_full_disk_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn one_commit_trims_a_bounded_number_of_events() {
-    let limits = HistoryLimits { revisions: 10, age: Duration::from_secs(60) };
+    let limits = HistoryLimits { revisions: 10, age: Duration::from_secs(60), ..HistoryLimits::default() };
     let clock = simulated();
     for (events, left) in [(limits::TRIM_EVENTS_MAX + 9, 10), (2 * limits::TRIM_EVENTS_MAX, 513)] {
         let store = Store::open_with(Memory::new(), clock.clone(), limits).await.unwrap();
@@ -298,7 +298,7 @@ async fn one_commit_trims_a_bounded_number_of_events() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_jumps_harms_nothing() {
     let engine = Memory::new();
-    let limits = HistoryLimits { revisions: 3, age: Duration::from_secs(60) };
+    let limits = HistoryLimits { revisions: 3, age: Duration::from_secs(60), ..HistoryLimits::default() };
     let year = Duration::from_secs(365 * 86_400);
     let later = Clock::simulated(DateTime::UNIX_EPOCH + year);
     let store = Store::open_with(engine.clone(), later, limits).await.unwrap();
@@ -310,4 +310,29 @@ async fn a_clock_that_jumps_harms_nothing() {
     let store = Store::open_with(engine, simulated(), limits).await.unwrap();
     let revision = create(&store, "f").await;
     assert_eq!((revision, store.history_count(), store.object_count()), (Revision(7), 3, 6));
+}
+
+#[tokio::test]
+async fn the_history_that_memory_does_not_hold_is_read_from_the_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = DataDirectory::open(directory.path()).unwrap();
+    let limits = HistoryLimits { memory: 0, ..HistoryLimits::default() };
+    let engine = Embedded::open(&directory).unwrap();
+    let store = Store::open_with(engine, Clock::system(), limits).await.unwrap();
+    create(&store, "a").await;
+    let first = store.revision();
+    for number in 0..store::limits::READ_EVENTS * 2 {
+        update(&store, "a", &number.to_string()).await;
+    }
+    delete(&store, "a").await;
+    let then = store.list_at(&things(), Revision(first.0 + 7), &Page::default()).await.unwrap();
+    assert_eq!(texts(&then), [format!("6@{}", first.0 + 7)]);
+    let mut watcher = store.watch(&things(), first).unwrap();
+    for number in 0..store::limits::READ_EVENTS * 2 {
+        let event = watcher.next().await.unwrap();
+        assert_eq!(event.object.value, format!("{number}@{}", first.0 + 1 + number as u64));
+        assert_eq!(event.prev.as_ref().map(|prev| prev.mod_revision.0), Some(first.0 + number as u64));
+    }
+    assert_eq!(watcher.next().await.unwrap().kind, EventKind::Deleted);
+    assert_eq!((watcher.try_next(), watcher.progress()), (Ok(None), store.revision()));
 }

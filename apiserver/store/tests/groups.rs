@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, mpsc};
 
 use bytes::Bytes;
@@ -24,6 +25,10 @@ impl Engine for Gate {
         self.begun.send(batch.changes.len()).unwrap();
         self.through.lock().unwrap().recv().unwrap();
         self.inner.commit(batch)
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        self.inner.read(revisions)
     }
 
     fn name(&self) -> String {

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use store::*;
 
 const KEYS: usize = 5;
-const LIMITS: HistoryLimits = HistoryLimits { revisions: 8, age: Duration::from_secs(30) };
+/// Of the values (`write-17`), about three fit into memory.
+const LIMITS: HistoryLimits = HistoryLimits { revisions: 8, age: Duration::from_secs(30), memory: 24 };
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -205,7 +206,7 @@ impl World {
         let (operations, planned) = self.plan(&parts);
         let error = self.store.commit(operations).await.unwrap_err();
         assert_eq!(self.store.revision(), before, "a failed write is not seen");
-        self.check_state();
+        self.check_state().await;
         if fault == Fault::Full {
             assert!(matches!(error, CommitError::Full(_)), "{error}");
             return;
@@ -248,7 +249,12 @@ impl World {
             self.model.all.iter().filter(|happened| {
                 happened.revision > watching.seen && watching.prefix.covers(&happened.key)
             });
-        while let Ok(Some(event)) = watching.watcher.try_next() {
+        let end = loop {
+            let event = match watching.watcher.try_next() {
+                Ok(Some(event)) => event,
+                Ok(None) | Err(WatchEnd::Stopped) => break None,
+                Err(end) => break Some(end),
+            };
             let happened = expected.next().expect("an event that never happened");
             assert!(matches(&event.object, happened), "{event:?}, the model says {happened:?}");
             let before = self.model.at(happened.revision - 1).remove(&happened.key);
@@ -263,6 +269,12 @@ impl World {
                 (false, Some(_)) => EventKind::Modified,
             };
             assert_eq!(event.kind, kind);
+        };
+        if end.is_some() {
+            let lost = expected.next().expect("nothing is missing");
+            assert!(lost.revision <= self.store.oldest().0, "{end:?}, but {lost:?} is in the history");
+            self.watching.remove(index);
+            return;
         }
         assert_eq!(expected.next(), None, "an event is missing");
         assert_eq!(watching.watcher.progress(), self.store.revision().max(Revision(watching.seen)));
@@ -270,15 +282,16 @@ impl World {
     }
 
     fn drain_all(&mut self) {
-        for index in 0..self.watching.len() {
+        // From the end, for a watcher that is over goes.
+        for index in (0..self.watching.len()).rev() {
             self.drain(index);
         }
     }
 
-    fn list_at(&self, back: u64, start_after: Option<usize>, limit: Option<usize>) {
+    async fn list_at(&self, back: u64, start_after: Option<usize>, limit: Option<usize>) {
         let revision = Revision(self.store.revision().0.saturating_sub(back));
         let page = Page { start_after: start_after.map(key), limit };
-        let snapshot = match self.store.list_at(&Prefix::all(), revision, &page) {
+        let snapshot = match self.store.list_at(&Prefix::all(), revision, &page).await {
             Ok(snapshot) => snapshot,
             Err(HistoryError::Compacted { oldest, .. }) => return self.check_compaction(revision.0, oldest),
             Err(error) => panic!("{error}"),
@@ -292,8 +305,8 @@ impl World {
         }
     }
 
-    fn check_state(&self) {
-        self.list_at(0, None, None);
+    async fn check_state(&self) {
+        self.list_at(0, None, None).await;
         let state = self.model.at(u64::MAX);
         for number in 0..KEYS {
             let stored = self.store.get(&key(number));
@@ -310,13 +323,13 @@ impl World {
             Step::DropWatch(index) if index < self.watching.len() => drop(self.watching.remove(index)),
             Step::DropWatch(_) => {}
             Step::Drain(index) => self.drain(index),
-            Step::ListAt { back, start_after, limit } => self.list_at(back, start_after, limit),
+            Step::ListAt { back, start_after, limit } => self.list_at(back, start_after, limit).await,
             Step::Advance(seconds) => self.clock.sleep(Duration::from_secs(seconds)).await,
             Step::Full => self.fail(Fault::Full).await,
             Step::Crash { written } => self.fail(if written { Fault::Written } else { Fault::Lost }).await,
             Step::Restart => self.restart().await,
         }
-        self.check_state();
+        self.check_state().await;
     }
 }
 

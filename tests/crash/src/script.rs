@@ -14,7 +14,7 @@ use store::{
 use crate::disk::Recorder;
 
 /// Short, so that the script trims all the time.
-const LIMITS: HistoryLimits = HistoryLimits { revisions: 12, age: Duration::ZERO };
+const LIMITS: HistoryLimits = HistoryLimits { revisions: 12, age: Duration::ZERO, memory: 4_000 };
 const KEYS: u64 = 12;
 /// From a few bytes to several pages.
 const SIZES: [usize; 6] = [3, 40, 400, 3_400, 5_000, 20_000];

@@ -1,5 +1,6 @@
 //! Every limit of connections and requests: below it, at it, above it.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
@@ -14,7 +15,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{Options, Registry};
 use serving::{Body, Server, limits};
-use store::{Batch, Engine, EngineError, Loaded, Memory, Store};
+use store::{Batch, Change, Engine, EngineError, Loaded, Memory, Revision, Store};
 use tokio::io::{AsyncWriteExt, DuplexStream};
 
 use crate::connection::{Tested, http2, request};
@@ -167,6 +168,10 @@ struct Stuck {
 }
 
 impl Engine for Stuck {
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        self.inner.read(revisions)
+    }
+
     fn name(&self) -> String {
         "stuck".into()
     }

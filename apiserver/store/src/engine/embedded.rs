@@ -1,9 +1,10 @@
 //! The default engine: one redb file.
 //!
-//! Table `changes` holds a row a revision, table `meta` four numbers. Reads never come here after the store was opened, so the
-//! cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off: it would cost a second fsync
+//! Table `changes` holds a row a revision, table `meta` four numbers. After the store was opened only the older part of the history
+//! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off: it would cost a second fsync
 //! with every commit, while the repair after a crash reads a file that is as short as the history.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -16,7 +17,7 @@ use parking_lot::Mutex;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
 
 use super::row::{self, FORMAT};
-use super::{Batch, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, removed_by_trim};
 use crate::directory::{DataDirectory, failed, private_file};
 use crate::error::EngineError;
 use crate::limits::EMBEDDED_CACHE_BYTES;
@@ -281,6 +282,17 @@ fn load(open: &Open) -> Result<Loaded, redb::Error> {
     Ok(Loaded { revision, compacted, changes, format })
 }
 
+fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    let mut changes = Vec::with_capacity(revisions.len());
+    for revision in revisions {
+        if let Some(row) = table.get(revision.0)? {
+            changes.push(row::decode(*revision, row.value()).map_err(redb::Error::Corrupted)?);
+        }
+    }
+    Ok(changes)
+}
+
 fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
     let mut meta = Meta { revision: batch.revision, ..open.meta };
     let mut transaction = open.database.begin_write()?;
@@ -346,6 +358,12 @@ impl Engine for Embedded {
         }
         *slot = Some(again);
         Err(EngineError::Full { file: disk.name() })
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        let open = self.open.lock();
+        let open = open.as_ref().ok_or_else(|| cannot("read", &*self.disk, "it is closed"))?;
+        guarded(&*self.disk, || read(open, revisions))
     }
 
     fn name(&self) -> String {

@@ -1,12 +1,13 @@
 //! An engine that fails on purpose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Batch, Engine, Loaded};
+use super::{Batch, Change, Engine, Loaded};
 use crate::error::EngineError;
+use crate::revision::Revision;
 
 /// How a commit fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,10 @@ impl Engine for Faulty {
             Some(Fault::Lost) => Err(failed()),
             Some(Fault::Written) => self.inner.commit(batch).and(Err(failed())),
         }
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        self.inner.read(revisions)
     }
 
     fn name(&self) -> String {

@@ -1,6 +1,6 @@
 //! An engine that keeps its rows in memory: for tests, the simulation and simulated workload clusters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -56,6 +56,11 @@ impl Engine for Memory {
             rows.compacted = trim;
         }
         Ok(())
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        let rows = self.0.lock();
+        Ok(revisions.iter().filter_map(|revision| rows.changes.get(revision).cloned()).collect())
     }
 
     fn name(&self) -> String {

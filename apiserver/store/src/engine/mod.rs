@@ -12,6 +12,8 @@ pub(crate) mod row;
 #[cfg(feature = "sled")]
 pub(crate) mod sled;
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use crate::error::EngineError;
@@ -85,6 +87,12 @@ pub trait Engine: Send + Sync + 'static {
     /// After [`EngineError::Full`] nothing was written and the engine can be used again. After any other error the outcome is
     /// unknown, and the store calls no more: a failed fsync must not be tried again, it would report success without having written.
     fn commit(&self, batch: &Batch) -> Result<(), EngineError>;
+
+    /// The rows of these numbers, as far as they are there: those of the history, and those that they replaced.
+    ///
+    /// # Errors
+    /// As [`Engine::load`].
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError>;
 
     /// What errors call it: the path of its file, or its kind.
     fn name(&self) -> String;

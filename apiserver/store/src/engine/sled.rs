@@ -5,6 +5,7 @@
 //!
 //! After a full disk this engine stops, as after any other error: sled does not say what it wrote.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::row::{self, FORMAT};
-use super::{Batch, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, removed_by_trim};
 use crate::directory::{DataDirectory, failed};
 use crate::error::EngineError;
 use crate::revision::Revision;
@@ -213,6 +214,18 @@ impl Engine for Sled {
         let mut meta = self.meta.lock();
         *meta = self.write(batch, *meta)?;
         Ok(())
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        let row = |revision: &Revision| {
+            let bytes = self.database.get(row_key(*revision));
+            let bytes = bytes.map_err(|error| unusable("read", &self.path, error)).transpose()?;
+            let decoded = |bytes: ::sled::IVec| {
+                row::decode(*revision, &bytes).map_err(|reason| damaged(&self.path, reason))
+            };
+            Some(bytes.and_then(decoded))
+        };
+        revisions.iter().filter_map(row).collect()
     }
 
     fn name(&self) -> String {

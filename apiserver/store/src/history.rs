@@ -1,0 +1,188 @@
+//! The recent history: the newest events as they were sent, older ones without their values, which the engine has.
+//!
+//! Invariant: events stand in the order of their revisions; those without values come first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::engine::Change;
+use crate::key::{Key, Prefix};
+use crate::limits::{HistoryLimits, TRIM_EVENTS_MAX};
+use crate::revision::Revision;
+use crate::state::{Event, Stored, event_of, stored_of};
+
+/// An event without its values: the numbers of the engine's rows that hold them.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) key: Key,
+    /// The row of the event itself.
+    pub(crate) revision: Revision,
+    /// The row that it replaced; [`Revision::NONE`] for a new object.
+    pub(crate) previous: Revision,
+}
+
+impl Numbers {
+    fn of(event: &Event) -> Self {
+        let previous = event.prev.as_ref().map_or(Revision::NONE, |prev| prev.mod_revision);
+        Self { key: event.key().clone(), revision: event.revision(), previous }
+    }
+
+    /// The rows that [`Self::event`] needs.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Revision> {
+        [self.revision, self.previous].into_iter().filter(|revision| *revision != Revision::NONE)
+    }
+
+    /// The event, put together from rows; `None` when one is not there any more.
+    pub(crate) fn event(&self, rows: &BTreeMap<Revision, Change>) -> Option<Event> {
+        let prev = match self.previous {
+            Revision::NONE => None,
+            previous => Some(Arc::new(stored_of(rows.get(&previous)?.clone()))),
+        };
+        Some(event_of(rows.get(&self.revision)?.clone(), prev))
+    }
+}
+
+/// A version of an object.
+pub(crate) enum Version {
+    /// As it is.
+    Here(Arc<Stored>),
+    /// In the engine's row of that number.
+    Row(Revision),
+}
+
+enum Known {
+    Whole(Arc<Event>),
+    Numbers(Numbers),
+}
+
+struct Recorded {
+    known: Known,
+    /// Seconds since the Unix epoch.
+    time: i64,
+}
+
+impl Recorded {
+    fn revision(&self) -> Revision {
+        match &self.known {
+            Known::Whole(event) => event.revision(),
+            Known::Numbers(numbers) => numbers.revision,
+        }
+    }
+
+    fn key(&self) -> &Key {
+        match &self.known {
+            Known::Whole(event) => event.key(),
+            Known::Numbers(numbers) => &numbers.key,
+        }
+    }
+
+    /// The version that the event replaced.
+    fn before(&self) -> Option<Version> {
+        match &self.known {
+            Known::Whole(event) => event.prev.clone().map(Version::Here),
+            Known::Numbers(numbers) => {
+                (numbers.previous != Revision::NONE).then_some(Version::Row(numbers.previous))
+            }
+        }
+    }
+}
+
+/// What a watcher that begins in the past has to be told first.
+#[derive(Default)]
+pub(crate) struct Backlog {
+    pub(crate) numbers: VecDeque<Numbers>,
+    /// All of them after `numbers`.
+    pub(crate) events: VecDeque<Arc<Event>>,
+}
+
+#[derive(Default)]
+pub(crate) struct History {
+    events: VecDeque<Recorded>,
+    /// How many have no values: the first ones.
+    without_values: usize,
+    /// Bytes of the values of the others.
+    bytes: usize,
+}
+
+impl History {
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Adds an event; the oldest ones lose their values when there are more than `limits.memory` bytes of them.
+    pub(crate) fn push(&mut self, event: Arc<Event>, time: i64, limits: &HistoryLimits) {
+        self.bytes += event.object.value.len();
+        self.events.push_back(Recorded { known: Known::Whole(event), time });
+        while self.bytes > limits.memory
+            && let Some(recorded) = self.events.get_mut(self.without_values)
+        {
+            if let Known::Whole(event) = &recorded.known {
+                self.bytes -= event.object.value.len();
+                recorded.known = Known::Numbers(Numbers::of(event));
+            }
+            self.without_values += 1;
+        }
+    }
+
+    /// Drops everything up to and including `revision`.
+    pub(crate) fn trim(&mut self, revision: Revision) {
+        while let Some(oldest) = self.events.front()
+            && oldest.revision() <= revision
+        {
+            match &oldest.known {
+                Known::Whole(event) => self.bytes -= event.object.value.len(),
+                Known::Numbers(_) => self.without_values -= 1,
+            }
+            self.events.pop_front();
+        }
+    }
+
+    /// Up to which revision events may be dropped at `now` (Unix seconds) when `adding` more come, which makes `newest` the last
+    /// revision.
+    pub(crate) fn trimmable(
+        &self,
+        limits: &HistoryLimits,
+        newest: u64,
+        adding: usize,
+        now: i64,
+    ) -> Option<Revision> {
+        let age = i64::try_from(limits.age.as_secs()).unwrap_or(i64::MAX);
+        self.events
+            .iter()
+            .take(TRIM_EVENTS_MAX.max(2 * adding))
+            // An event from far in the future was written before the clock was set back: its time says nothing.
+            .take_while(|recorded| {
+                newest - recorded.revision().0 >= limits.revisions
+                    && now.abs_diff(recorded.time) > age.unsigned_abs()
+            })
+            .last()
+            .map(Recorded::revision)
+    }
+
+    /// What the keys below `prefix` that have changed after `revision` were then; `None`: not there.
+    pub(crate) fn changed_since(
+        &self,
+        prefix: &Prefix,
+        revision: Revision,
+    ) -> BTreeMap<&Key, Option<Version>> {
+        let later = self.events.iter().rev().take_while(|recorded| recorded.revision() > revision);
+        // Of several changes the first one counts, which comes last here.
+        later
+            .filter(|recorded| prefix.covers(recorded.key()))
+            .map(|recorded| (recorded.key(), recorded.before()))
+            .collect()
+    }
+
+    /// The events after `revision` that `prefix` covers.
+    pub(crate) fn since(&self, prefix: &Prefix, revision: Revision) -> Backlog {
+        let first = self.events.partition_point(|recorded| recorded.revision() <= revision);
+        let mut backlog = Backlog::default();
+        for recorded in self.events.range(first..).filter(|recorded| prefix.covers(recorded.key())) {
+            match &recorded.known {
+                Known::Whole(event) => backlog.events.push_back(event.clone()),
+                Known::Numbers(numbers) => backlog.numbers.push_back(numbers.clone()),
+            }
+        }
+        backlog
+    }
+}
