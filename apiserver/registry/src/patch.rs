@@ -52,10 +52,8 @@ impl Registry {
         let served = target.served;
         let config = input.object;
         decode::strictness(context, input.strict_errors).map_err(Status::bad_request)?;
-        let identify = |object: &mut Value| {
-            write::identify(served.definition.namespaced, target.namespace, target.name, object)
-        };
-        identify(&mut config.clone())?;
+        let namespaced = served.definition.namespaced;
+        write::check_identity(namespaced, target.namespace, target.name, &config)?;
         if self.storage().get(&target.key()).is_none() {
             if target.subresource != Subresource::None {
                 return Err(target.not_found());
@@ -74,7 +72,7 @@ impl Registry {
                     break applied?;
                 }
             };
-            identify(&mut object)?;
+            write::identify(namespaced, target.namespace, target.name, &mut object)?;
             self.finish(context, served, &mut object)?;
             match self.create_object(context, *target, object, Ownership::Applied).await {
                 // Somebody else was first: then it is an update.

@@ -51,14 +51,14 @@ impl Target<'_> {
     }
 }
 
-/// Checks that the object is the one in the path, and fills in its namespace.
+/// Checks that the object is the one in the path.
 ///
 /// `name` is empty where the path has none.
-pub(crate) fn identify(
+pub(crate) fn check_identity(
     namespaced: bool,
     namespace: &str,
     name: &str,
-    object: &mut Value,
+    object: &Value,
 ) -> Result<(), Status> {
     let given = meta::name(object);
     if !name.is_empty() {
@@ -74,18 +74,29 @@ pub(crate) fn identify(
         }
     }
     let given = meta::namespace(object);
-    if given != namespace {
-        if !given.is_empty() && namespaced {
-            return Err(Status::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            ));
-        }
-        if let Some(metadata) = meta::metadata_mut(object) {
-            if namespaced {
-                metadata.insert("namespace".into(), namespace.into());
-            } else {
-                metadata.remove("namespace");
-            }
+    if given != namespace && !given.is_empty() && namespaced {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
+}
+
+/// As [`check_identity`], and fills in the namespace.
+pub(crate) fn identify(
+    namespaced: bool,
+    namespace: &str,
+    name: &str,
+    object: &mut Value,
+) -> Result<(), Status> {
+    check_identity(namespaced, namespace, name, object)?;
+    if meta::namespace(object) != namespace
+        && let Some(metadata) = meta::metadata_mut(object)
+    {
+        if namespaced {
+            metadata.insert("namespace".into(), namespace.into());
+        } else {
+            metadata.remove("namespace");
         }
     }
     Ok(())

@@ -216,11 +216,13 @@ pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> 
         let empty = writer.empty_object(&live);
         writer.record(&empty, &live, &mut managers, BEFORE_FIRST_APPLY);
     }
-    let new = match try_apply(&live, config, &managers, force, writer) {
-        Err(Failure::Conflicts(conflicts)) if writer.manager == last_applied::KUBECTL => {
-            take_over(&live, config, &managers, conflicts, writer)
+    let new = if writer.manager == last_applied::KUBECTL {
+        match try_apply(&live, config, managers.clone(), force, writer) {
+            Err(Failure::Conflicts(conflicts)) => take_over(&live, config, managers, conflicts, writer),
+            result => result,
         }
-        result => result,
+    } else {
+        try_apply(&live, config, managers, force, writer)
     };
     let (new, managers) = new.map_err(status_of)?;
     let mut new = new.unwrap_or(live);
@@ -234,7 +236,7 @@ pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> 
 fn take_over(
     live: &Value,
     config: &Value,
-    managers: &Managers,
+    managers: Managers,
     conflicts: Conflicts,
     writer: &Writer<'_>,
 ) -> Result<(Option<Value>, Managers), Failure> {
@@ -248,7 +250,7 @@ fn take_over(
 fn try_apply(
     live: &Value,
     config: &Value,
-    managers: &Managers,
+    mut managers: Managers,
     force: bool,
     writer: &Writer<'_>,
 ) -> Result<(Option<Value>, Managers), Failure> {
@@ -264,7 +266,6 @@ fn try_apply(
     };
     validate::validate(config, root, false).map_err(|error| about("patch", config, error))?;
     validate::validate(live, root, true).map_err(|error| about("live", live, error))?;
-    let mut managers = managers.clone();
     let id = writer.id(writer.manager, Operation::Apply);
     let new = writer.updater().apply(live, config, &mut managers, &id, force)?;
     if let Some(owned) = managers.get_mut(&id) {

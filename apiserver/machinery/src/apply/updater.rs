@@ -142,12 +142,12 @@ impl<'a> Updater<'a> {
         self.reconcile(managers);
         let root = self.root(self.api_version).unwrap_or(Type::Deduced);
         let merged = merge(live, config, root).map_err(|error| format!("failed to merge config: {error}"))?;
-        let last = managers.get(applier).cloned();
+        let last = managers.remove(applier);
         let set = self.reset.filter(field_set(config, root));
         let time = last.as_ref().and_then(|last| last.time);
-        let owned = Owned { set: set.clone(), api_version: self.api_version.to_owned(), time };
-        managers.insert(applier.clone(), owned);
-        let new = match last.filter(|last| self.leaves_out(last, &set)) {
+        let last = last.filter(|last| self.leaves_out(last, &set));
+        managers.insert(applier.clone(), Owned { set, api_version: self.api_version.to_owned(), time });
+        let new = match last {
             Some(last) => self.prune(merged, managers, &last),
             None => merged,
         };
