@@ -3,10 +3,15 @@
 //! [`Registry`] is the whole interface. Whoever speaks HTTP finds the resource with
 //! [`Registry::served`], fills in a [`Context`], and calls one verb:
 //!
-//! ```ignore
-//! let served = registry.served("apps", "v1", "deployments").ok_or(...)?;
-//! let mut context = Context { field_manager: "kubectl".into(), ..Context::default() };
-//! let written = registry.create(&mut context, &served, "default", Input::new(body), "").await?;
+//! ```no_run
+//! # use registry::{Context, Input, Registry};
+//! # async fn example(registry: Registry, body: serde_json::Value) -> Result<(), machinery::status::Status> {
+//! if let Some(served) = registry.served("apps", "v1", "deployments") {
+//!     let mut context = Context { field_manager: "kubectl".into(), ..Context::default() };
+//!     let written = registry.create(&mut context, &served, "default", "", Input::new(body)).await?;
+//! }
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! - Objects come in as parsed [`Input`]s in the request's version and leave as [`bytes::Bytes`]: JSON in the version of

@@ -2,11 +2,15 @@
 //!
 //! [`Server`] is a `tower::Service`: sockets, in-memory streams and in-process clients use the same code path.
 //!
-//! ```ignore
+//! ```no_run
+//! # use access::User;
+//! # use serving::{Listener, Server, Tls};
+//! # async fn example(registry: registry::Registry, clock: machinery::clock::Clock, tls: Tls, tcp: tokio::net::TcpListener) {
 //! let server = Server::builder(registry, clock).build();
-//! let client = kube::Client::new(server.client_service(User::master("firstlight:core")), "default");
-//! let listener = Listener::new(server.clone(), Some(Tls::new(config)));
-//! listener.serve(tcp, shutdown).await;
+//! let in_process = server.client_service(User::master("admin"));
+//! let listener = Listener::new(server.clone(), Some(tls));
+//! listener.serve(tcp, async { drop(tokio::signal::ctrl_c().await) }).await;
+//! # }
 //! ```
 
 pub mod body;
