@@ -9,11 +9,10 @@ const HEAD: &str = "# Conformance\n
 How close the API server is to kube-apiserver 1.36: recorded requests are replayed, and code, headers, warnings and every field of the
 answer are compared with the real server's. `cargo test -p conformance` runs them; it fails when a case fails that is not listed here, or
 passes although it is listed. `cargo run -p conformance -- TOPIC|CASE...` shows each difference. The page is written by
-`UPDATE_EXPECT=1 cargo test -p conformance` from `tests/conformance/known-failures.txt`.\n
-Topics marked * belong to parts that are still to come.\n\n";
+`UPDATE_EXPECT=1 cargo test -p conformance` from `tests/conformance/known-failures.txt` and `clients.md`.\n\n";
 
-/// Topics whose subject is still to come; no share of their cases is asked for.
-pub const LATER: &[&str] = &["openapi"];
+/// What clients need, and which tests show it.
+pub const CLIENTS: &str = include_str!("../clients.md");
 
 /// Where the page stands.
 pub fn path() -> PathBuf {
@@ -33,8 +32,7 @@ pub fn write(topics: &BTreeMap<String, usize>, known: &Known) -> String {
     for (name, total) in topics {
         let failed = known.keys().filter(|case| topic(case) == name).count();
         let passed = total - failed.min(*total);
-        let mark = if LATER.contains(&name.as_str()) { " *" } else { "" };
-        page.push_str(&format!("| {name}{mark} | {passed} | {total} |\n"));
+        page.push_str(&format!("| {name} | {passed} | {total} |\n"));
         passed_sum += passed;
         total_sum += total;
     }
@@ -50,7 +48,6 @@ pub fn write(topics: &BTreeMap<String, usize>, known: &Known) -> String {
         }
         page.push('\n');
     }
-    page.truncate(page.trim_end().len());
-    page.push('\n');
+    page.push_str(CLIENTS);
     page
 }
