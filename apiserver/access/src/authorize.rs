@@ -50,6 +50,16 @@ pub trait Authorizer: Send + Sync + 'static {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MastersOnly;
 
+/// Everybody may do everything, known or not: kube-apiserver's mode `AlwaysAllow`.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct AllowAll;
+
+impl Authorizer for AllowAll {
+    fn authorize(&self, _attributes: &Attributes<'_>) -> Decision {
+        Decision::Allow
+    }
+}
+
 /// What everybody may read, known or not.
 const PUBLIC_PATHS: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 

@@ -2,6 +2,7 @@
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::error::Error;
 
@@ -30,11 +31,16 @@ pub fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     Ok(found)
 }
 
-/// The first public key in `text`, as DER `SubjectPublicKeyInfo`.
+/// The public key of the first certificate in `text`, or else its first public key, as DER `SubjectPublicKeyInfo`.
 ///
 /// # Errors
-/// [`Error::Pem`] when there is none.
+/// [`Error::Pem`] when there is neither.
 pub fn public_key(text: &str) -> Result<Vec<u8>, Error> {
+    if let Some(Ok(certificate)) = CertificateDer::pem_slice_iter(text.as_bytes()).next() {
+        let (_, certificate) = X509Certificate::from_der(&certificate)
+            .map_err(|error| Error::Pem { what: "the certificate", why: error.to_string() })?;
+        return Ok(certificate.public_key().raw.to_vec());
+    }
     SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes())
         .map(|der| der.to_vec())
         .map_err(|error| Error::Pem { what: "the public key", why: error.to_string() })

@@ -55,7 +55,7 @@ impl std::fmt::Debug for VerifyingKey {
 }
 
 impl VerifyingKey {
-    /// Reads the first `PUBLIC KEY` in `text`.
+    /// Reads the key of the first `CERTIFICATE` in `text`, or else its first `PUBLIC KEY`.
     ///
     /// # Errors
     /// [`Error::Pem`] without such a block, [`Error::Key`] for an algorithm that tokens are not signed with.

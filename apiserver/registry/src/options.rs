@@ -66,16 +66,20 @@ pub trait Admission: Send + Sync {
 pub struct Housekeeping {
     /// Dependents of deleted owners go; foreground and orphan deletions complete.
     pub garbage_collection: bool,
-    /// `default` and the `kube-*` namespaces exist; deleted namespaces are emptied.
+    /// `default` and the `kube-*` namespaces exist.
     pub namespaces: bool,
+    /// Deleted namespaces are emptied and go.
+    pub namespace_deletion: bool,
     /// Each namespace has the ServiceAccount `default`.
     pub service_accounts: bool,
     /// PEM text for the ConfigMap `kube-root-ca.crt` of each namespace; `None`: no such ConfigMap.
     pub root_certificate: Option<String>,
     /// Events go after an hour.
     pub event_expiry: bool,
-    /// The roles and bindings exist that every cluster has; ClusterRoles that aggregate others have their rules.
+    /// The roles and bindings exist that every cluster has.
     pub roles: bool,
+    /// ClusterRoles that aggregate others have their rules.
+    pub role_aggregation: bool,
 }
 
 impl Default for Housekeeping {
@@ -83,10 +87,12 @@ impl Default for Housekeeping {
         Self {
             garbage_collection: true,
             namespaces: true,
+            namespace_deletion: true,
             service_accounts: true,
             root_certificate: None,
             event_expiry: true,
             roles: true,
+            role_aggregation: true,
         }
     }
 }

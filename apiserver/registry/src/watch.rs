@@ -29,15 +29,18 @@ pub(crate) struct WatchState {
     changes: Option<Watcher>,
     /// The change that is being converted: taken from `changes` and not shown yet.
     change: Option<Arc<Event>>,
+    /// Only changes after this revision, which may be one of the future.
+    after: u64,
     /// For conversions.
     registry: Registry,
 }
 
 impl Registry {
-    /// Starts a watch. A start that is too old is an [`EventType::Error`] event, as on a real server.
+    /// Starts a watch. A start that is too old is an [`EventType::Error`] event, as on a real server. One in the future shows the
+    /// changes from there on; initial events as of the future are waited for, for a while, and then an error event too.
     ///
     /// # Errors
-    /// 400 and 422 for malformed options, 504 for a start in the future.
+    /// 400 and 422 for malformed options, 500 for a malformed revision.
     pub async fn watch(
         &self,
         context: &mut Context,
@@ -53,7 +56,6 @@ impl Registry {
             "" => 0,
             text => text.parse().map_err(|_| Status::new(500, "", list::unparsable(text)))?,
         };
-        self.wait_for(asked).await?;
         let prefix = keys::namespace(&served.definition, namespace);
         let mut state = WatchState {
             served: served.clone(),
@@ -62,12 +64,23 @@ impl Registry {
             pending: VecDeque::new(),
             changes: None,
             change: None,
+            after: 0,
             registry: self.clone(),
         };
         // Without a revision a watch begins with what is there, unless the client asks otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
-        let start = if initial { self.initial(&mut state, &prefix, options).await? } else { asked };
-        let start = if start == 0 { self.storage().revision() } else { start };
+        let start = if initial {
+            if let Err(status) = self.wait_for(asked).await {
+                state.pending.push_back(WatchEvent::from(&status));
+                return Ok(Watch { inner: state });
+            }
+            self.initial(&mut state, &prefix, options).await?
+        } else {
+            state.after = asked;
+            asked
+        };
+        let now = self.storage().revision();
+        let start = if start == 0 { now } else { start.min(now) };
         match self.storage().watch(&prefix, start) {
             Ok(changes) => state.changes = Some(changes),
             Err(_) => {
@@ -116,6 +129,7 @@ impl WatchState {
             }
             if self.change.is_none() {
                 match self.changes.as_mut()?.next().await {
+                    Ok(change) if change.revision().0 <= self.after => continue,
                     Ok(change) => self.change = Some(change),
                     Err(end) => {
                         self.changes = None;
@@ -172,7 +186,7 @@ impl WatchState {
 
     pub(crate) fn bookmark(&mut self) -> WatchEvent {
         let revision = self.changes.as_mut().map_or(0, |changes| changes.progress().0);
-        bookmark(&self.served, revision, false)
+        bookmark(&self.served, revision.max(self.after), false)
     }
 }
 

@@ -110,17 +110,32 @@ impl WebhookClientConfig {
 
     /// The URL that is called, with the time limit as webhooks are told it.
     fn url(&self, timeout: Duration) -> String {
-        let base = match &self.target {
-            WebhookTarget::Url(url) => url.clone(),
+        let (host, path) = match &self.target {
+            WebhookTarget::Url(url) => {
+                let after_scheme = url.find("://").map_or(0, |at| at + 3);
+                let path = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
+                (url[..path].to_owned(), &url[path..])
+            }
             WebhookTarget::Service { namespace, name, port, path } => {
-                let slash = if path.starts_with('/') { "" } else { "/" };
-                format!("https://{name}.{namespace}.svc:{port}{slash}{path}")
+                (format!("https://{name}.{namespace}.svc:{port}"), path.as_str())
             }
         };
-        let after_scheme = base.find("://").map_or(0, |at| at + 3);
-        let slash = if base[after_scheme..].contains('/') { "" } else { "/" };
-        format!("{base}{slash}?timeout={}", go_duration(timeout))
+        format!("{host}{}?timeout={}", clean_path(path), go_duration(timeout))
     }
+}
+
+/// As client-go cleans a path before it calls: no empty segments, `.` or `..`, no slash at the end. envtest, for one, writes
+/// `https://host:port//path`.
+fn clean_path(path: &str) -> String {
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    format!("/{}", segments.join("/"))
 }
 
 /// `30s`, `1m30s`: whole seconds, rounded up.
@@ -285,6 +300,7 @@ mod tests {
         for (config, wanted) in [
             (json!({"url": "https://127.0.0.1:9443"}), "https://127.0.0.1:9443/?timeout=30s"),
             (json!({"url": "https://host/convert"}), "https://host/convert?timeout=30s"),
+            (json!({"url": "https://host:1//a/./b/../c/"}), "https://host:1/a/c?timeout=30s"),
             (
                 json!({"service": {"namespace": "ns", "name": "svc", "path": "/convert"}}),
                 "https://svc.ns.svc:443/convert?timeout=30s",

@@ -36,6 +36,15 @@ pub enum Command {
     Serve(ServerOptions),
     /// Run the controllers alone, against the cluster of a kubeconfig
     Controllers(ControllersOptions),
+    /// Fill a directory with kube-apiserver and etcd for envtest (KUBEBUILDER_ASSETS)
+    ///
+    /// Both are this program, which answers to these names.
+    #[command(after_help = "Example:\n  eval $(firstlight envtest bin/envtest) && go test ./...")]
+    Envtest {
+        /// The directory; it is made where it does not exist
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
     /// Print the path of the kubeconfig, or with --raw its content
     Kubeconfig(KubeconfigOptions),
     /// Show whether a server runs on the data directory, and the clusters it has

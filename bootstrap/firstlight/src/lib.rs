@@ -5,6 +5,8 @@ pub mod certificates;
 pub mod cli;
 pub mod commands;
 pub mod directory;
+pub mod envtest;
+pub mod inventory;
 pub mod logging;
 pub mod manifests;
 pub mod plane;

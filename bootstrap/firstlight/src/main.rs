@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 use firstlight::cli::{Cli, Command};
 use firstlight::commands::{controllers, inspect, serve, up};
+use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
 /// Writes and reads allocate many small pieces of JSON: this allocator takes a quarter less time for them than the C library's.
@@ -14,15 +15,24 @@ use firstlight::logging;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(program) = arguments.next().and_then(|name| Program::called(&name)) {
+        let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+        return report(program.name(), program.run(arguments));
+    }
     // Errors of the command line end here with exit code 2.
     let cli = Cli::parse();
     logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_)));
-    match run(cli.command) {
+    report("firstlight", run(cli.command))
+}
+
+fn report(program: &str, outcome: Result<()>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write;
             // Nobody is left to tell where standard error is closed.
-            drop(writeln!(std::io::stderr(), "firstlight: {error:#}"));
+            drop(writeln!(std::io::stderr(), "{program}: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -32,6 +42,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Kubeconfig(options) => return inspect::kubeconfig(&options),
         Command::Version(options) => return inspect::version(&options),
+        Command::Envtest { directory } => return envtest::install(&directory),
         Command::Completion { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "firstlight", &mut std::io::stdout());
             return Ok(());
@@ -48,7 +59,10 @@ fn run(command: Command) -> Result<()> {
             Command::Serve(options) => serve::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,
             Command::Status(options) => inspect::status(&options).await,
-            Command::Kubeconfig(_) | Command::Version(_) | Command::Completion { .. } => Ok(()),
+            Command::Kubeconfig(_)
+            | Command::Version(_)
+            | Command::Envtest { .. }
+            | Command::Completion { .. } => Ok(()),
         }
     })
 }

@@ -36,7 +36,7 @@ pub struct Doors {
 }
 
 /// Webhooks are reached through the same door as workload clusters.
-struct Outside(Arc<dyn Network>);
+pub(crate) struct Outside(pub(crate) Arc<dyn Network>);
 
 impl Dialer for Outside {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
@@ -170,7 +170,8 @@ pub fn start_controllers(manager: &Manager, selection: ControllerSelection) {
     }
 }
 
-fn version() -> VersionInfo {
+/// What `/version` says.
+pub(crate) fn version() -> VersionInfo {
     VersionInfo {
         git_version: format!("v1.36.0+firstlight.{}", env!("CARGO_PKG_VERSION")),
         ..VersionInfo::default()

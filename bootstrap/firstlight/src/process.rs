@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::cli::{ServerOptions, StoreChoice};
 use crate::directory::{DataDirectory, Running, write_private};
+use crate::inventory;
 use crate::plane::{Doors, Plane, start_controllers};
 use crate::token_keys;
 
@@ -65,6 +66,7 @@ impl Process {
         let store = open_store(lock.clone(), options.store, &doors.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let plane = Plane::start(store, &doors, None, keys).await?;
+        inventory::record(&plane, options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
 
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());

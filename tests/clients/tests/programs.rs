@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test, which says why it skips")]
 
+use std::ffi::OsStr;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -11,24 +12,32 @@ use tokio::process::Command;
 
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Runs `program ARGUMENTS`, a path in `target/tools` or a command, with the server's kubeconfig; fails with what it printed.
+fn tools() -> Option<Tools> {
+    // Where it must not be skipped, this panics.
+    Tools::find().map_err(|reason| eprintln!("skipped: {reason}")).ok()
+}
+
+/// Runs `program ARGUMENTS`, a path in `target/tools` or a command, with the kubeconfig of a fresh server.
 async fn run(program: &str, arguments: &[&str], variables: &[(&str, &str)]) {
-    let tools = match Tools::find() {
-        Ok(tools) => tools,
-        Err(reason) => {
-            eprintln!("skipped: {reason}");
-            return;
-        }
-    };
+    let Some(tools) = tools() else { return };
     let directory = tempfile::tempdir().unwrap();
     let none = ["--controllers".to_owned(), "none".to_owned()];
     let server = Server::start(&tools.firstlight, directory.path(), &none).await.unwrap();
+    let kubeconfig = directory.path().join("data/kubeconfig");
+    let mut variables: Vec<(&str, &OsStr)> =
+        variables.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+    variables.push(("KUBECONFIG", kubeconfig.as_os_str()));
+    execute(&tools, program, arguments, &variables).await;
+    drop(server);
+}
+
+/// Runs a program; fails with what it printed.
+async fn execute(tools: &Tools, program: &str, arguments: &[&str], variables: &[(&str, &OsStr)]) {
     let installed = tools.clients.join(program);
     let child = Command::new(if installed.exists() { installed.as_os_str() } else { program.as_ref() })
         .args(arguments)
         .current_dir(root())
         .envs(variables.iter().copied())
-        .env("KUBECONFIG", directory.path().join("data/kubeconfig"))
         .kill_on_drop(true)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -39,7 +48,30 @@ async fn run(program: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let printed =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && printed.contains("ok:"), "{program}:\n{printed}");
-    drop(server);
+}
+
+/// The suite that envtest drives, in which this binary answers to the names of envtest's own.
+async fn envtest(controllers: &str) {
+    let Some(tools) = tools() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let filled = Command::new(&tools.firstlight).arg("envtest").arg(directory.path()).output().await.unwrap();
+    let expected = format!("export KUBEBUILDER_ASSETS={}\n", directory.path().display());
+    assert_eq!(String::from_utf8_lossy(&filled.stdout), expected);
+    let variables = [
+        ("KUBEBUILDER_ASSETS", directory.path().as_os_str()),
+        ("FIRSTLIGHT_ENVTEST_CONTROLLERS", controllers.as_ref()),
+    ];
+    execute(&tools, "envtest", &[], &variables).await;
+}
+
+#[tokio::test]
+async fn envtest_as_with_its_own_binaries() {
+    envtest("").await;
+}
+
+#[tokio::test]
+async fn envtest_with_garbage_collection_and_namespace_deletion() {
+    envtest("1").await;
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
     // One that failed before has no bearing on the next.
-    let _alone = ["cluster", "killed", "missing"]
+    let _alone = ["cluster", "clusterctl", "killed", "missing"]
         .contains(&name)
         .then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     let tools = match Tools::find() {
@@ -53,6 +53,7 @@ transcripts! {
     access,
     apply,
     cluster,
+    clusterctl,
     delete,
     edit,
     get,
@@ -60,6 +61,7 @@ transcripts! {
     kinds,
     manifests,
     missing,
+    providers,
     start,
     versions,
 }

@@ -58,8 +58,13 @@ pub(super) enum Refusal {
 impl Tokens {
     /// Tokens that are signed with `keys`; accounts and Secrets are looked up in `store`.
     pub fn new(store: Store, clock: Clock, random: Random, keys: TokenKeys) -> Self {
-        let issuer = DEFAULT_ISSUER.to_owned();
-        let jwks_uri = format!("{issuer}{JWKS_PATH}");
+        Self::with_issuer(store, clock, random, keys, DEFAULT_ISSUER)
+    }
+
+    /// As [`Tokens::new`], issued by `issuer` (a URL).
+    pub fn with_issuer(store: Store, clock: Clock, random: Random, keys: TokenKeys, issuer: &str) -> Self {
+        let issuer = issuer.to_owned();
+        let jwks_uri = format!("{}{JWKS_PATH}", issuer.trim_end_matches('/'));
         Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered: Mutex::default() }))
     }
 

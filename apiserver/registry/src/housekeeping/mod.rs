@@ -34,10 +34,14 @@ pub(crate) async fn start(registry: &Registry) {
     let parts = registry.0.options.housekeeping.clone();
     if parts.namespaces {
         namespaces::create_defaults(registry).await;
+    }
+    if parts.namespace_deletion {
         run(registry, "/registry/", namespaces::Emptying::new);
     }
     if parts.roles {
         policy::reconcile(registry).await;
+    }
+    if parts.role_aggregation {
         run(registry, aggregation::PREFIX, aggregation::Aggregation::new);
     }
     run(registry, "/registry/", cleanup::Cleanup::new);

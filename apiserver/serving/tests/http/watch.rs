@@ -70,6 +70,26 @@ async fn initial_events_and_bookmarks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_start_in_the_future() {
+    let revision =
+        |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
+    let harness = Harness::with_widgets().await;
+    let start = revision(&harness.post(WIDGETS, &widget("a", 1)).await.json()) + 1;
+    let mut events =
+        Events::open(&harness, &format!("{WIDGETS}?watch=1&resourceVersion={start}"), "*/*").await;
+    let b = harness.post(WIDGETS, &widget("b", 1)).await.json();
+    let c = harness.post(WIDGETS, &widget("c", 1)).await.json();
+    let wanted = if revision(&b) > start { b } else { c };
+    assert_eq!(events.expect("ADDED").await["metadata"]["name"], wanted["metadata"]["name"]);
+
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let path = format!("{WIDGETS}?{query}&resourceVersion={}", start + 100);
+    let mut events = Events::open(&harness, &path, "*/*").await;
+    assert_eq!(events.expect("ERROR").await["code"], 504);
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn tables_describe_their_columns_once() {
     let harness = Harness::with_widgets().await;
     harness.post(WIDGETS, &widget("a", 1)).await;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemas::bootstrap::{
-    BootstrapTokenDiscovery, ClusterConfiguration, File as FileSpec, InitConfiguration, JoinConfiguration,
-    JoinControlPlane, KubeadmConfigSpec, Taint, User,
+    BootstrapTokenDiscovery, ClusterConfiguration, File as FileSpec, JoinConfiguration, JoinControlPlane,
+    KubeadmConfigSpec, Taint, User,
 };
 use schemas::cluster::Cluster;
 
@@ -148,7 +148,6 @@ fn server(cluster: &Cluster) -> Result<String> {
 /// # Errors
 /// When the Cluster has no endpoint.
 pub fn complete_init(spec: &mut KubeadmConfigSpec, cluster: &Cluster) -> Result<()> {
-    spec.init_configuration.get_or_insert_with(InitConfiguration::default);
     let config = spec.cluster_configuration.get_or_insert_with(ClusterConfiguration::default);
     if config.control_plane_endpoint.as_deref().is_none_or(str::is_empty) {
         config.control_plane_endpoint = Some(endpoint(cluster)?);

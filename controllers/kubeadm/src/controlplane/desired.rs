@@ -29,10 +29,7 @@ const LOCAL_MODE: &str = "ControlPlaneKubeletLocalMode";
 pub fn kubeadm_config(control_plane: &KubeadmControlPlane, entry: Entry) -> KubeadmConfigSpec {
     let mut spec = control_plane.spec.kubeadm_config_spec.clone().unwrap_or_default();
     match entry {
-        Entry::Init => {
-            spec.join_configuration = None;
-            spec.init_configuration.get_or_insert_default();
-        }
+        Entry::Init => spec.join_configuration = None,
         Entry::Join => {
             spec.init_configuration = None;
             let join = spec.join_configuration.get_or_insert_default();

@@ -113,7 +113,12 @@ impl Workload {
         let options = registry::Options {
             kinds: kinds::manifests(),
             // Everybody who gets in is an administrator: no roles.
-            housekeeping: Housekeeping { service_accounts: false, roles: false, ..Housekeeping::default() },
+            housekeeping: Housekeeping {
+                service_accounts: false,
+                roles: false,
+                role_aggregation: false,
+                ..Housekeeping::default()
+            },
             ..registry::Options::default()
         };
         let registry = Registry::open(store, clock.clone(), random.clone(), options)

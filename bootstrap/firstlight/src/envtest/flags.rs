@@ -1,0 +1,90 @@
+//! The command line of the real programs, as far as it is read here: `--name=value`, `--name value`, `--name`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+
+/// Flags by name without dashes, each with its values in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Flags(BTreeMap<String, Vec<String>>);
+
+impl Flags {
+    /// Reads arguments. A flag without a value is `true`.
+    ///
+    /// # Errors
+    /// An argument that is no flag.
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut flags = Self::default();
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next() {
+            let Some(flag) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-')) else {
+                bail!("{argument:?} is no flag; write --name=value");
+            };
+            let (name, value) = match flag.split_once('=') {
+                Some((name, value)) => (name, value.to_owned()),
+                None => {
+                    let value = arguments.next_if(|next| !next.starts_with('-'));
+                    (flag, value.unwrap_or_else(|| "true".to_owned()))
+                }
+            };
+            // The real programs take both spellings.
+            flags.0.entry(name.replace('_', "-")).or_default().push(value);
+        }
+        Ok(flags)
+    }
+
+    /// The value of a flag; where it was given more than once, the last one.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.last().map(String::as_str)
+    }
+
+    /// The values of a flag that takes a list: repeated, separated by commas, or both.
+    pub fn list(&self, name: &str) -> Vec<&str> {
+        let given = self.0.get(name).into_iter().flatten();
+        given.flat_map(|value| value.split(',')).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// The value of a flag as a file, whole.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn file(&self, name: &str) -> Result<Option<String>> {
+        let Some(path) = self.value(name) else { return Ok(None) };
+        std::fs::read_to_string(path).map(Some).with_context(|| format!("--{name}: cannot read {path}"))
+    }
+
+    /// Whether a flag without a value was given.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.value(name) == Some("true")
+    }
+
+    /// The names that were given, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Flags> {
+        Flags::parse(text.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn forms_of_flags() {
+        let flags = parse(
+            "--secure-port=1234 --bind-address 127.0.0.1 --cert_dir=/c -h --allow-privileged --mode=A,B --mode C",
+        );
+        let flags = flags.unwrap();
+        assert_eq!(flags.value("secure-port"), Some("1234"));
+        assert_eq!(flags.value("bind-address"), Some("127.0.0.1"));
+        assert_eq!(flags.value("cert-dir"), Some("/c"));
+        assert_eq!(flags.list("mode"), ["A", "B", "C"]);
+        assert_eq!(flags.value("mode"), Some("C"));
+        assert!(flags.is_on("h") && flags.is_on("allow-privileged") && !flags.is_on("help"));
+        assert_eq!(flags.list("none"), [""; 0]);
+        assert!(parse("stray").is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! In place of envtest's binaries: controller-runtime's envtest starts `etcd` and `kube-apiserver` from a directory, with flags of its
+//! own, and this binary answers to both names. `kube-apiserver` holds everything in its memory; `etcd` answers health checks only.
+//!
+//! As with the real pair nothing is collected as garbage and no namespace is emptied, since nobody runs kube-controller-manager, and
+//! some suites rely on it. [`CONTROLLERS`] changes that.
+
+mod apiserver;
+mod etcd;
+mod flags;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::commands::say;
+use crate::logging;
+use flags::Flags;
+
+/// The environment variable that, set to `1`, turns garbage collection, namespace deletion and what else kube-controller-manager does on.
+const CONTROLLERS: &str = "FIRSTLIGHT_ENVTEST_CONTROLLERS";
+
+/// What envtest starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// The API server.
+    KubeApiserver,
+    /// The store that it would need.
+    Etcd,
+}
+
+impl Program {
+    const ALL: [Self; 2] = [Self::KubeApiserver, Self::Etcd];
+
+    /// Its file's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => "kube-apiserver",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    /// Which of them is called, by the first argument of a process; `None`: neither.
+    pub fn called(argument: &OsStr) -> Option<Self> {
+        let name = Path::new(argument).file_name()?;
+        Self::ALL.into_iter().find(|program| name == program.name())
+    }
+
+    /// Runs until SIGTERM, or prints help or version. `arguments` are those after the first.
+    ///
+    /// # Errors
+    /// A flag that cannot be understood, a file that cannot be read, a port in use.
+    pub fn run(self, arguments: impl Iterator<Item = String>) -> Result<()> {
+        let flags = Flags::parse(arguments)?;
+        if flags.is_on("help") || flags.is_on("h") {
+            return say(self.help());
+        }
+        if flags.is_on("version") {
+            return say(self.version());
+        }
+        logging::start(false);
+        let runtime = match self {
+            Self::KubeApiserver => tokio::runtime::Builder::new_multi_thread().enable_all().build(),
+            Self::Etcd => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+        };
+        runtime.context("cannot start the runtime")?.block_on(async {
+            match self {
+                Self::KubeApiserver => apiserver::run(&flags).await,
+                Self::Etcd => etcd::run(&flags).await,
+            }
+        })
+    }
+
+    /// envtest looks for flags at the beginning of its lines.
+    fn help(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => apiserver::HELP,
+            Self::Etcd => etcd::HELP,
+        }
+    }
+
+    fn version(self) -> &'static str {
+        match self {
+            Self::KubeApiserver => concat!("Kubernetes v1.36.0+firstlight.", env!("CARGO_PKG_VERSION"), "\n"),
+            Self::Etcd => concat!("etcd Version: 3.6.0+firstlight.", env!("CARGO_PKG_VERSION"), "\n"),
+        }
+    }
+}
+
+/// `firstlight envtest DIR`: puts this binary into `directory` under both names.
+///
+/// # Errors
+/// Where the disk refuses.
+pub fn install(directory: &Path) -> Result<()> {
+    let binary = std::env::current_exe().context("cannot find this program's own file")?;
+    let failed = || format!("cannot fill {}", directory.display());
+    std::fs::create_dir_all(directory).with_context(failed)?;
+    let directory = directory.canonicalize().with_context(failed)?;
+    for program in Program::ALL {
+        let path = directory.join(program.name());
+        let new = directory.join(format!(".{}.new", program.name()));
+        match std::fs::remove_file(&new) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(failed);
+            }
+            _ => {}
+        }
+        // A link costs no space; a copy is for another file system.
+        if std::fs::hard_link(&binary, &new).is_err() {
+            std::fs::copy(&binary, &new).with_context(failed)?;
+        }
+        std::fs::rename(&new, &path).with_context(failed)?;
+        // Renaming a link onto another one to the same file leaves both.
+        drop(std::fs::remove_file(&new));
+    }
+    say(&format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let cases = [
+            ("/assets/kube-apiserver", Some(Program::KubeApiserver)),
+            ("etcd", Some(Program::Etcd)),
+            ("/etcd/firstlight", None),
+            ("firstlight", None),
+            ("etcdctl", None),
+            ("", None),
+        ];
+        for (argument, program) in cases {
+            assert_eq!(Program::called(argument.as_ref()), program, "{argument}");
+        }
+    }
+
+    #[test]
+    fn help_has_the_flags_that_envtest_looks_for() {
+        let has = |help: &str, flag: &str| help.lines().any(|line| line.trim_start().starts_with(flag));
+        assert!(has(Program::Etcd.help(), "--unsafe-no-fsync"));
+        assert!(!has(Program::KubeApiserver.help(), "--insecure-port"));
+    }
+
+    #[test]
+    fn a_directory_is_filled_and_filled_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("deep/assets");
+        for _ in 0..2 {
+            install(&directory).unwrap();
+            let mut names: Vec<_> =
+                std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            assert_eq!(names, ["etcd", "kube-apiserver"]);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The inventory that clusterctl reads and keeps: a `Provider` for each provider that a management cluster has. The controllers of this
+//! process are providers too: with their entries `clusterctl init` adds further ones beside them instead of installing them again, and
+//! `clusterctl move` knows that the target can take over what the source has.
+//!
+//! The simulated infrastructure has no entry: clusterctl would ask for it in the target of every move, and could not tell by itself which
+//! infrastructure `generate cluster` is for when there is one real one.
+
+use anyhow::{Context as _, Result, anyhow};
+use futures::future::try_join_all;
+use registry::{Context, Input};
+use serde_json::{Value, json};
+
+use crate::cli::ControllerSelection;
+use crate::plane::{FIELD_MANAGER, Plane};
+
+/// The release of Cluster API whose contract, kinds and behaviour these controllers have.
+const VERSION: &str = "v1.14.0";
+
+/// Group, version and plural of the inventory.
+const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
+
+/// A provider as clusterctl names it when it installs the upstream one.
+struct Provider {
+    /// Name of the entry and value of the label `cluster.x-k8s.io/provider`.
+    label: &'static str,
+    name: &'static str,
+    kind: &'static str,
+    namespace: &'static str,
+}
+
+const CORE: [Provider; 1] =
+    [Provider { label: "cluster-api", name: "cluster-api", kind: "CoreProvider", namespace: "capi-system" }];
+const KUBEADM: [Provider; 2] = [
+    Provider {
+        label: "bootstrap-kubeadm",
+        name: "kubeadm",
+        kind: "BootstrapProvider",
+        namespace: "capi-kubeadm-bootstrap-system",
+    },
+    Provider {
+        label: "control-plane-kubeadm",
+        name: "kubeadm",
+        kind: "ControlPlaneProvider",
+        namespace: "capi-kubeadm-control-plane-system",
+    },
+];
+/// Enters the providers whose controllers are selected. Entries that exist stay as they are: whoever installed a provider itself wrote
+/// down its version there.
+///
+/// # Errors
+/// Where the store refuses.
+pub async fn record(plane: &Plane, selection: ControllerSelection) -> Result<()> {
+    let chosen = [(selection.core, CORE.as_slice()), (selection.kubeadm, KUBEADM.as_slice())];
+    let providers: Vec<&Provider> =
+        chosen.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers).collect();
+    try_join_all(providers.iter().map(|provider| {
+        let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
+        let metadata = json!({"name": provider.namespace, "labels": labels});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        create(plane, ("", "v1", "namespaces"), "", namespace)
+    }))
+    .await?;
+    try_join_all(providers.iter().map(|provider| {
+        let labels = json!({
+            "cluster.x-k8s.io/provider": provider.label,
+            "clusterctl.cluster.x-k8s.io": "",
+            "clusterctl.cluster.x-k8s.io/core": "inventory",
+        });
+        let entry = json!({
+            "apiVersion": format!("{}/{}", PROVIDERS.0, PROVIDERS.1),
+            "kind": "Provider",
+            "metadata": {"name": provider.label, "namespace": provider.namespace, "labels": labels},
+            "providerName": provider.name,
+            "type": provider.kind,
+            "version": VERSION,
+        });
+        create(plane, PROVIDERS, provider.namespace, entry)
+    }))
+    .await?;
+    Ok(())
+}
+
+async fn create(plane: &Plane, resource: (&str, &str, &str), namespace: &str, object: Value) -> Result<()> {
+    let (group, version, plural) = resource;
+    let served = plane.registry.served(group, version, plural);
+    let served = served.with_context(|| format!("{plural} are not served"))?;
+    let mut context = Context::internal(FIELD_MANAGER);
+    match plane.registry.create(&mut context, &served, namespace, "", Input::new(object)).await {
+        Err(status) if status.reason != "AlreadyExists" => {
+            Err(anyhow!("clusterctl's inventory cannot be written: {status}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use engine::network::RealNetwork;
+    use machinery::clock::Clock;
+    use machinery::random::Random;
+    use registry::{ListOptions, PatchBody, Subresource};
+    use store::{Memory, Store};
+
+    use super::*;
+    use crate::plane::Doors;
+
+    #[tokio::test]
+    async fn entries_are_made_once_and_then_left_alone() {
+        let (clock, random) = (Clock::system(), Random::seeded(1));
+        let store = Store::open(Memory::default(), clock.clone()).await.unwrap();
+        let keys = pki::TokenKeys::generate(&random).unwrap();
+        let doors = Doors { clock, random, network: Arc::new(RealNetwork) };
+        let plane = Plane::start(store, &doors, None, keys).await.unwrap();
+        let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
+        let mut context = Context::internal("test");
+
+        record(&plane, "none".parse().unwrap()).await.unwrap();
+        let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
+        assert!(listed.items.is_empty());
+
+        record(&plane, "all".parse().unwrap()).await.unwrap();
+        let newer = PatchBody::Merge(r#"{"version": "v1.14.1"}"#.into());
+        let (namespace, name) = (CORE[0].namespace, CORE[0].label);
+        let patched = plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, newer);
+        patched.await.unwrap();
+        record(&plane, "all".parse().unwrap()).await.unwrap();
+        let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
+        let entries: Vec<(String, String)> = listed
+            .items
+            .iter()
+            .map(|item| {
+                let entry: Value = serde_json::from_slice(&item.object).unwrap();
+                (item.name.clone(), entry["version"].as_str().unwrap().to_owned())
+            })
+            .collect();
+        let expected =
+            [("bootstrap-kubeadm", VERSION), ("control-plane-kubeadm", VERSION), ("cluster-api", "v1.14.1")];
+        assert_eq!(entries, expected.map(|(name, version)| (name.to_owned(), version.to_owned())));
+    }
+}
