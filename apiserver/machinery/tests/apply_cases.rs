@@ -245,7 +245,7 @@ fn play(lines: &[&str]) -> Vec<String> {
             ("schema", name) => server.as_mut().unwrap().schemas = Schemas::load(name),
             _ => {
                 let at = line.find('{').unwrap();
-                let body = machinery::decode::json(line[at..].as_bytes()).unwrap().value;
+                let body = machinery::decode::json(&line.as_bytes()[at..]).unwrap().value;
                 let server = server.as_mut().unwrap();
                 match server.write(&Step::parse(&line[..at]), body) {
                     Ok(()) => played.extend(server.state()),

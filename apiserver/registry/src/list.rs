@@ -17,6 +17,7 @@ use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::response::{Item, List};
 use crate::select::Selection;
+use crate::storage::Gone;
 use crate::write::Target;
 use crate::{keys, scale};
 
@@ -133,12 +134,13 @@ impl Registry {
     }
 
     async fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
-        self.storage().range_at(prefix, revision).await.map_err(|_| {
-            Status::expired(if continued {
+        self.storage().range_at(prefix, revision).await.map_err(|gone| match gone {
+            Gone::Failed(status) => status,
+            Gone::Expired => Status::expired(if continued {
                 "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
             } else {
                 "The resourceVersion for the provided list is too old."
-            })
+            }),
         })
     }
 }

@@ -62,13 +62,21 @@ impl From<CommitError> for WriteError {
     }
 }
 
-/// The revision is no longer in the history.
+/// A revision cannot be shown.
 #[derive(Debug)]
-pub(crate) struct Gone;
+pub(crate) enum Gone {
+    /// It is no longer in the history.
+    Expired,
+    /// The store stopped.
+    Failed(Status),
+}
 
 impl From<HistoryError> for Gone {
-    fn from(_: HistoryError) -> Self {
-        Self
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Compacted { .. } | HistoryError::Future { .. } => Self::Expired,
+            HistoryError::Poisoned(_) => Self::Failed(Status::internal(error.to_string())),
+        }
     }
 }
 
@@ -172,7 +180,7 @@ impl Storage {
 
     /// The changes below `prefix` after `revision`, in order.
     pub(crate) fn watch(&self, text: &str, revision: u64) -> Result<Watcher, Gone> {
-        let prefix = prefix(text).ok_or(Gone)?;
+        let prefix = prefix(text).ok_or(Gone::Expired)?;
         Ok(self.store.watch(&prefix, Revision(revision))?)
     }
 

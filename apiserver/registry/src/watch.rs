@@ -14,6 +14,7 @@ use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::response::{EventType, Watch, WatchEvent};
 use crate::select::Selection;
+use crate::storage::Gone;
 use crate::{document, keys, list};
 
 /// Marks the bookmark that ends the initial events.
@@ -40,7 +41,7 @@ impl Registry {
     /// changes from there on; initial events as of the future are waited for, for a while, and then an error event too.
     ///
     /// # Errors
-    /// 400 and 422 for malformed options, 500 for a malformed revision.
+    /// 400 and 422 for malformed options, 500 for a malformed revision and when the store stopped.
     pub async fn watch(
         &self,
         context: &mut Context,
@@ -83,7 +84,9 @@ impl Registry {
         let start = if start == 0 { now } else { start.min(now) };
         match self.storage().watch(&prefix, start) {
             Ok(changes) => state.changes = Some(changes),
-            Err(_) => {
+            // Whoever is told that its revision is too old lists and watches again, which helps only then.
+            Err(Gone::Failed(status)) => return Err(status),
+            Err(Gone::Expired) => {
                 let oldest = self.storage().oldest();
                 let status = Status::expired(format!("too old resource version: {start} ({oldest})"));
                 state.pending.push_back(WatchEvent::from(&status));

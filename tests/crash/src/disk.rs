@@ -36,6 +36,8 @@ pub enum Failure {
     Sync,
     /// There are no free blocks. What has a block can be overwritten.
     Full,
+    /// There are no free blocks, and the file system writes each block to a new place: nothing can be written.
+    FullForAll,
 }
 
 #[derive(Default)]
@@ -97,7 +99,8 @@ impl Content {
 
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
         let blocks = offset / BLOCK..(offset + data.len() as u64).div_ceil(BLOCK);
-        if self.failing(Failure::Full) && !blocks.clone().all(|block| self.blocks.contains(&block)) {
+        let in_place = blocks.clone().all(|block| self.blocks.contains(&block));
+        if self.failing(Failure::FullForAll) || self.failing(Failure::Full) && !in_place {
             self.failed = true;
             return Err(io::ErrorKind::StorageFull.into());
         }

@@ -112,20 +112,24 @@ fn a_full_disk_refuses_writes_and_harms_nothing() {
     for_each_seed(|seed| async move {
         let (recording, _) = record(seed).await;
         let mut met = 0;
-        for at in (0..recording.moments()).step_by(7) {
+        for (at, failure) in
+            (0..recording.moments()).step_by(7).zip([Failure::Full, Failure::FullForAll].into_iter().cycle())
+        {
             let disk = formatted();
             let store = open(&disk).await.unwrap();
-            disk.fail(at, Failure::Full);
-            let (mut marks, error) = perform(&store, &disk, STEPS, &Random::seeded(seed)).await;
-            let what = format!("seed {seed}, full from access {at} on");
+            disk.fail(at, failure);
+            let (_, error) = perform(&store, &disk, STEPS, &Random::seeded(seed)).await;
+            let what = format!("seed {seed}, {failure:?} from access {at} on");
             match error {
                 Some(CommitError::Full(_)) => met += 1,
                 None => {}
                 Some(error) => panic!("{what}: {error}"),
             }
             assert!(store.failure().is_none(), "{what}");
+            let (mut tried, still) = perform(&store, &disk, 1, &Random::seeded(seed + 2)).await;
+            assert!(matches!(still, None | Some(CommitError::Full(_))), "{what}, tried again: {still:?}");
             disk.mend();
-            let before = marks.pop().unwrap();
+            let before = tried.pop().unwrap();
             let (marks, error) = perform(&store, &disk, 3, &Random::seeded(seed + 1)).await;
             assert!(error.is_none(), "{what}, then mended: {error:?}");
             assert_eq!(marks[0].expected, before.expected, "{what}");

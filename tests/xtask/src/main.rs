@@ -2,6 +2,7 @@
 
 mod clients;
 mod crash;
+mod linearizability;
 mod schemas;
 mod suite;
 
@@ -49,6 +50,18 @@ enum Command {
         #[arg(long, default_value_t = 50)]
         kills: u64,
     },
+    /// Feed every parser with mutations of a kept corpus, two parsers at a time.
+    Fuzz {
+        /// Handed on: `--seconds N` for each target, `--target NAME`, `--seed SEED`, `--keep`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Kill the server, fill and slow down its disk and turn its clock under recorded traffic, and check what clients saw.
+    Linearizability {
+        /// Handed on: `--seconds N`, `--seed SEED`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Write the Rust types and the CustomResourceDefinitions of `schemas/` from `schemas/types` and `schemas/crds`.
     Schemas {
         /// Change nothing; fail when a file would change.
@@ -61,7 +74,9 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Bench { arguments } => {
             suite::build(&workspace_root())?;
-            suite::run(&workspace_root(), "benches", &arguments)
+            let mut all = vec!["run", "--release", "--quiet", "--package", "benches", "--"];
+            all.extend(arguments.iter().map(String::as_str));
+            suite::cargo(&workspace_root(), &all, &[])
         }
         Command::Simulate { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
@@ -70,6 +85,8 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Clients { names } => clients::run(&workspace_root(), &names),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
+        Command::Fuzz { arguments } => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
+        Command::Linearizability { arguments } => linearizability::run(&workspace_root(), &arguments),
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
     }
 }

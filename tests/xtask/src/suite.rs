@@ -1,6 +1,6 @@
-//! Suites that are programs of their own, run from their release build.
+//! Suites: test programs, and programs of their own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -13,14 +13,18 @@ pub fn build(root: &Path) -> Result<()> {
     cargo(root, &["build", "--release", "--package", "firstlight"], &[])
 }
 
-/// Runs the program of `package`.
+/// Builds and runs the program `name`. As with [`tests`], the whole workspace is named, so that little is built again.
 ///
 /// # Errors
-/// Where it fails.
-pub fn run(root: &Path, package: &str, arguments: &[String]) -> Result<()> {
-    let mut all = vec!["run", "--release", "--quiet", "--package", package, "--"];
-    all.extend(arguments.iter().map(String::as_str));
-    cargo(root, &all, &[])
+/// Where it does not build, or fails.
+pub fn run(root: &Path, name: &str, arguments: &[String], variables: &[(&str, &str)]) -> Result<()> {
+    cargo(root, &["build", "--workspace", "--bin", name], &[])?;
+    let program = target(root).join("debug").join(name);
+    let mut command = Command::new(&program);
+    command.current_dir(root).args(arguments).envs(variables.iter().copied());
+    let status = command.status().with_context(|| format!("{} cannot be run", program.display()))?;
+    ensure!(status.success(), "{name} failed");
+    Ok(())
 }
 
 /// Runs test programs of the workspace, all of their tests or those whose names contain one of `names`. The whole workspace is
@@ -58,7 +62,10 @@ pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Res
 /// Where it does not build.
 pub fn server(root: &Path) -> Result<String> {
     build(root)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let binary = root.join(target).join("release/firstlight");
+    let binary = target(root).join("release/firstlight");
     Ok(binary.to_str().context("the path of the target directory is not UTF-8")?.to_owned())
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |target| root.join(target))
 }

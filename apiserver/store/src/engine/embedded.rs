@@ -136,11 +136,19 @@ struct Meta {
     rows: u64,
 }
 
+/// The file between two commits.
+enum Slot {
+    Open(Open),
+    /// The disk was too full to open it again; this is what its `meta` table said.
+    Full(Meta),
+    /// Nobody knows what it holds.
+    Closed,
+}
+
 /// The embedded engine: durable when a commit returns.
 pub struct Embedded {
     disk: Box<dyn Disk>,
-    /// `None` after the file could not be opened again.
-    open: Mutex<Option<Open>>,
+    slot: Mutex<Slot>,
 }
 
 impl Embedded {
@@ -163,7 +171,7 @@ impl Embedded {
     pub fn with_disk(disk: impl Disk) -> Result<Self, EngineError> {
         let disk: Box<dyn Disk> = Box::new(disk);
         let open = open(&*disk)?;
-        Ok(Self { disk, open: Mutex::new(Some(open)) })
+        Ok(Self { disk, slot: Mutex::new(Slot::Open(open)) })
     }
 
     /// Prepares an empty store on an empty disk.
@@ -326,21 +334,50 @@ fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
     Ok(meta)
 }
 
+impl Embedded {
+    fn closed(&self, step: &'static str) -> EngineError {
+        cannot(step, &*self.disk, "it is closed")
+    }
+
+    /// Opens the file again after the disk was full: it holds the state before the batch that failed.
+    fn open_again(&self, before: Meta) -> Result<Open, EngineError> {
+        let again = self::open(&*self.disk)?;
+        if again.meta != before {
+            return Err(damaged(&*self.disk, "it changed while the disk was full"));
+        }
+        Ok(again)
+    }
+}
+
 impl Engine for Embedded {
     fn load(&self) -> Result<Loaded, EngineError> {
-        let open = self.open.lock();
-        let open = open.as_ref().ok_or_else(|| cannot("read", &*self.disk, "it is closed"))?;
-        guarded(&*self.disk, || load(open))
+        match &*self.slot.lock() {
+            Slot::Open(open) => guarded(&*self.disk, || load(open)),
+            Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
+        }
     }
 
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
-        let mut slot = self.open.lock();
-        let disk = &*self.disk;
-        let open = slot.as_mut().ok_or_else(|| cannot("write", disk, "it is closed"))?;
+        let mut slot = self.slot.lock();
+        // Where overwriting takes space, too, opening fails until there is some again.
+        let mut open = match std::mem::replace(&mut *slot, Slot::Closed) {
+            Slot::Open(open) => open,
+            Slot::Full(before) => match self.open_again(before) {
+                Ok(open) => open,
+                Err(error) => {
+                    if matches!(error, EngineError::Full { .. }) {
+                        *slot = Slot::Full(before);
+                    }
+                    return Err(error);
+                }
+            },
+            Slot::Closed => return Err(self.closed("write")),
+        };
         let before = open.meta;
-        let error = match write(open, batch) {
+        let error = match write(&open, batch) {
             Ok(meta) => {
                 open.meta = meta;
+                *slot = Slot::Open(open);
                 return Ok(());
             }
             Err(error) => error,
@@ -348,22 +385,23 @@ impl Engine for Embedded {
         let full = open.trouble.full.load(Ordering::Acquire) && !open.trouble.sync.load(Ordering::Acquire);
         // redb takes no more calls after any I/O error. Where no fsync failed, the file is known to hold the state
         // before this batch, so it is opened again; a failed fsync leaves it unknown, and nobody may build on that.
-        *slot = None;
+        drop(open);
         if !full {
-            return Err(cannot("write", disk, error));
+            return Err(cannot("write", &*self.disk, error));
         }
-        let again = self::open(disk)?;
-        if again.meta != before {
-            return Err(damaged(disk, "it changed while the disk was full"));
+        match self.open_again(before) {
+            Ok(again) => *slot = Slot::Open(again),
+            Err(EngineError::Full { .. }) => *slot = Slot::Full(before),
+            Err(error) => return Err(error),
         }
-        *slot = Some(again);
-        Err(EngineError::Full { file: disk.name() })
+        Err(EngineError::Full { file: self.disk.name() })
     }
 
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
-        let open = self.open.lock();
-        let open = open.as_ref().ok_or_else(|| cannot("read", &*self.disk, "it is closed"))?;
-        guarded(&*self.disk, || read(open, revisions))
+        match &*self.slot.lock() {
+            Slot::Open(open) => guarded(&*self.disk, || read(open, revisions)),
+            Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
+        }
     }
 
     fn name(&self) -> String {

@@ -1,0 +1,165 @@
+//! `cargo xtask fuzz`: feeds the targets for a while, two at a time.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this crate is a test, which prints what it did"
+)]
+
+use std::collections::BTreeSet;
+use std::io::{Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use fuzz::corpus;
+use fuzz::mutate::mutate;
+use fuzz::targets::{TARGETS, Target};
+use machinery::clock::Clock;
+use machinery::random::Random;
+
+/// An input that takes longer is a fault.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Inputs are at most so long.
+const LENGTH: usize = 4096;
+/// The pool does not grow further.
+const POOL: usize = 4_000;
+
+#[derive(Parser)]
+struct Arguments {
+    /// How long each target is fed.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Only this one, in this process.
+    #[arg(long)]
+    target: Option<String>,
+    /// How many targets at once.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// The seed of a run before.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Keep the inputs with new answers in the corpus, the short ones.
+    #[arg(long)]
+    keep: bool,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let seed = arguments.seed.unwrap_or_else(|| Random::system().number());
+    match &arguments.target {
+        Some(name) => {
+            let target =
+                TARGETS.iter().find(|target| target.name == name).context("there is no such target")?;
+            feed(target, &arguments, seed)
+        }
+        None => all(&arguments, seed),
+    }
+}
+
+/// Runs every target in a process of its own.
+fn all(arguments: &Arguments, seed: u64) -> Result<()> {
+    let mut waiting = TARGETS.iter();
+    let mut running: Vec<(&str, Child)> = Vec::new();
+    let mut failed = Vec::new();
+    loop {
+        while running.len() < arguments.jobs
+            && let Some(target) = waiting.next()
+        {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args([
+                "--target",
+                target.name,
+                "--seconds",
+                &arguments.seconds.to_string(),
+                "--seed",
+                &seed.to_string(),
+            ]);
+            command.args(arguments.keep.then_some("--keep"));
+            running.push((target.name, command.spawn()?));
+        }
+        if running.is_empty() {
+            break;
+        }
+        let (name, mut child) = running.remove(0);
+        if !child.wait()?.success() {
+            failed.push(name);
+        }
+    }
+    ensure!(
+        failed.is_empty(),
+        "{} failed; the inputs are in tests/fuzz/corpus/*/crash-*; seed {seed}",
+        failed.join(", ")
+    );
+    println!("{} targets, seed {seed}: nothing found", TARGETS.len());
+    Ok(())
+}
+
+/// Ends the process when one input takes too long.
+fn watchdog(count: Arc<AtomicU64>, name: &'static str) -> std::sync::mpsc::Sender<()> {
+    let (done, ended) = channel();
+    std::thread::spawn(move || {
+        let mut before = u64::MAX;
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(PATIENCE) {
+            let now = count.load(Ordering::SeqCst);
+            if now == before {
+                eprintln!("{name}: an input takes longer than {PATIENCE:?}");
+                std::process::abort();
+            }
+            before = now;
+        }
+    });
+    done
+}
+
+fn feed(target: &Target, arguments: &Arguments, seed: u64) -> Result<()> {
+    let (random, clock) = (Random::seeded(seed), Clock::system());
+    let mut pool: Vec<Vec<u8>> = corpus::read(target.name).into_iter().map(|(_, input)| input).collect();
+    let mut read = (target.reader)();
+    let mut answers: BTreeSet<String> = pool.iter().map(|input| read(input)).collect();
+    let path = corpus::folder(target.name).join("crash-last");
+    let mut last = std::fs::File::create(&path)?;
+    let count = Arc::new(AtomicU64::new(0));
+    let done = watchdog(count.clone(), target.name);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let now = || runtime.block_on(async { clock.monotonic() });
+    let until = now() + Duration::from_secs(arguments.seconds);
+    std::panic::set_hook(Box::new(|_| {}));
+    while !count.load(Ordering::SeqCst).is_multiple_of(64) || now() < until {
+        count.fetch_add(1, Ordering::SeqCst);
+        let input = mutate(&pool, target.words, &random, LENGTH);
+        // Whatever ends the process leaves the input behind.
+        last.set_len(0)?;
+        last.rewind()?;
+        last.write_all(&input)?;
+        match catch_unwind(AssertUnwindSafe(|| read(&input))) {
+            Ok(answer) if pool.len() < POOL && !answers.contains(&answer) => {
+                answers.insert(answer);
+                if arguments.keep && input.len() < 200 {
+                    corpus::keep(target.name, "kept", &input)?;
+                }
+                pool.push(input);
+            }
+            Ok(_) => {}
+            Err(panic) => {
+                let why = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or(panic.downcast_ref::<&str>().copied());
+                std::fs::remove_file(&path)?;
+                let kept = corpus::keep(target.name, "crash", &input)?;
+                bail!("{}: {} by {}", target.name, why.unwrap_or_default(), kept.display());
+            }
+        }
+    }
+    drop(done);
+    std::fs::remove_file(&path)?;
+    println!("{}: {} inputs, {} sorts of answers", target.name, count.load(Ordering::SeqCst), answers.len());
+    Ok(())
+}

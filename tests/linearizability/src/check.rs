@@ -1,0 +1,145 @@
+//! The judgement of a history.
+
+use std::collections::BTreeMap;
+
+use crate::history::{
+    Answer, Change, History, Kind, Listing, Log, Operation, Request, Revision, Told, Watching,
+};
+use crate::{registers, revisions, watches};
+
+/// What was checked, and what is wrong.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Requests for one object.
+    pub operations: usize,
+    /// … whose outcome nobody was told.
+    pub unknown: usize,
+    /// Lists.
+    pub listings: usize,
+    /// Watches.
+    pub watches: usize,
+    /// Events of watches.
+    pub events: usize,
+    /// Bookmarks of watches.
+    pub bookmarks: usize,
+    /// Watches that were refused because their start was too old.
+    pub expired: usize,
+    /// Changes.
+    pub changes: usize,
+    /// One sentence each.
+    pub violations: Vec<String>,
+}
+
+/// Judges `history` of a server that keeps at least `kept` revisions for watches.
+pub fn check(history: &History, kept: u64) -> Report {
+    let operations = history.operations.lock();
+    let listings = history.listings.lock();
+    let watches = history.watches.lock();
+    let mut report = Report {
+        operations: operations.len(),
+        unknown: operations.iter().filter(|operation| operation.answer == Answer::Unknown).count(),
+        listings: listings.len(),
+        watches: watches.len(),
+        expired: watches.iter().filter(|watching| watching.expired).count(),
+        ..Report::default()
+    };
+    for (_, told) in watches.iter().flat_map(|watching| &watching.told) {
+        match told {
+            Told::Event(..) => report.events += 1,
+            Told::Bookmark(_) => report.bookmarks += 1,
+        }
+    }
+    let log = log(&operations, &listings, &watches, &mut report.violations);
+    report.changes = log.len();
+    let operations = resolve(&operations, &log);
+    watches::check(&watches, &log, kept, &mut report.violations);
+    revisions::check(&operations, &listings, &log, &mut report.violations);
+    registers::check(&operations, &listings, &mut report.violations);
+    report
+}
+
+/// Gathers the changes from every answer and every event.
+fn log(
+    operations: &[Operation],
+    listings: &[Listing],
+    watches: &[Watching],
+    violations: &mut Vec<String>,
+) -> Log {
+    let mut log = Log::new();
+    let mut note = |revision: Revision, key: &str, value: Option<&str>, known: u64| {
+        let change = Change { key: key.to_owned(), value: value.map(str::to_owned), known };
+        let there = log.entry(revision).or_insert_with(|| change.clone());
+        if (&there.key, &there.value) != (&change.key, &change.value) {
+            violations.push(format!("revision {revision} is used twice: {there:?} and {change:?}"));
+        }
+        there.known = there.known.min(known);
+    };
+    for operation in operations {
+        let (key, end) = (&operation.key, operation.end);
+        match (&operation.request, &operation.answer) {
+            (
+                Request::Create(value) | Request::Update(_, value) | Request::Patch(value),
+                Answer::Written(revision),
+            )
+            | (Request::Read, Answer::Found(revision, value)) => note(*revision, key, Some(value), end),
+            _ => {}
+        }
+    }
+    for listing in listings {
+        for (key, revision, value) in &listing.items {
+            note(*revision, key, Some(value), listing.end);
+        }
+    }
+    for (moment, told) in watches.iter().flat_map(|watching| &watching.told) {
+        if let Told::Event(kind, key, revision, value) = told {
+            note(*revision, key, (*kind != Kind::Deleted).then_some(value), *moment);
+        }
+    }
+    log
+}
+
+/// What became of the operations that were not answered: those that somebody saw happened before that, the others did not.
+fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
+    let mut written: BTreeMap<&str, Revision> = BTreeMap::new();
+    let mut of_key: BTreeMap<&str, Vec<Revision>> = BTreeMap::new();
+    for (revision, change) in log {
+        written.extend(change.value.as_deref().map(|value| (value, *revision)));
+        of_key.entry(&change.key).or_default().push(*revision);
+    }
+    // A deletion has no revision in its answer; it is what follows the revision that was deleted.
+    let deletion = |key: &str, expected: Revision| {
+        let revisions = of_key.get(key)?;
+        let next = *revisions.get(revisions.partition_point(|revision| *revision <= expected))?;
+        log[&next].value.is_none().then_some(next)
+    };
+    let deleted_by_answer: Vec<(&str, Revision)> = operations
+        .iter()
+        .filter_map(|operation| match (&operation.request, &operation.answer) {
+            (Request::Delete(expected), Answer::Deleted) => Some((operation.key.as_str(), *expected)),
+            _ => None,
+        })
+        .collect();
+    let resolved = |operation: &Operation| {
+        let mut operation = operation.clone();
+        if operation.answer != Answer::Unknown {
+            return Some(operation);
+        }
+        let (revision, answer) = match &operation.request {
+            Request::Create(value) | Request::Update(_, value) | Request::Patch(value) => {
+                let revision = *written.get(value.as_str())?;
+                (revision, Answer::Written(revision))
+            }
+            Request::Delete(expected) => {
+                if deleted_by_answer.contains(&(operation.key.as_str(), *expected)) {
+                    return None;
+                }
+                (deletion(&operation.key, *expected)?, Answer::Deleted)
+            }
+            Request::Read => return None,
+        };
+        operation.end = log[&revision].known.max(operation.call);
+        operation.answer = answer;
+        Some(operation)
+    };
+    operations.iter().filter_map(resolved).collect()
+}
