@@ -16,5 +16,5 @@ pub fn run(root: &Path, names: &[String]) -> Result<()> {
         Some(binary) => binary,
         None => server(root)?,
     };
-    tests(root, &["transcripts", "programs"], names, &[("FIRSTLIGHT_BINARY", &binary)])
+    tests(root, &["transcripts", "programs", "kube_rs"], names, &[("FIRSTLIGHT_BINARY", &binary)])
 }
