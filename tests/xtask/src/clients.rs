@@ -11,10 +11,6 @@ use crate::suite::{server, tests};
 /// # Errors
 /// Where something does not build, or a transcript does not hold.
 pub fn run(root: &Path, names: &[String]) -> Result<()> {
-    let given = std::env::var("FIRSTLIGHT_BINARY").ok();
-    let binary = match given {
-        Some(binary) => binary,
-        None => server(root)?,
-    };
+    let binary = server(root)?;
     tests(root, &["transcripts", "programs", "kube_rs"], names, &[("FIRSTLIGHT_BINARY", &binary)])
 }

@@ -60,11 +60,14 @@ pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Res
     Ok(())
 }
 
-/// The path of the server's release binary, after building it.
+/// The path of the server's release binary: the one that `FIRSTLIGHT_BINARY` names, or else our own, after building it.
 ///
 /// # Errors
 /// Where it does not build.
 pub fn server(root: &Path) -> Result<String> {
+    if let Ok(given) = std::env::var("FIRSTLIGHT_BINARY") {
+        return Ok(given);
+    }
     build(root)?;
     let binary = target(root).join("release/firstlight");
     Ok(binary.to_str().context("the path of the target directory is not UTF-8")?.to_owned())
