@@ -234,6 +234,9 @@ fn check_client(client: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// The field of an expression that is the point of what holds it.
+const EXPRESSION: &str = "expression";
+
 /// At most this many match conditions.
 const MAX_CONDITIONS: usize = 64;
 
@@ -248,7 +251,7 @@ fn check_conditions(holder: &Value, path: &str, variables: &[&str], errors: &mut
     for (index, condition) in conditions.iter().enumerate() {
         let path = format!("{prefix}matchConditions[{index}]");
         let name = text(condition, "name");
-        check_expression(condition, &path, variables, Expected::Boolean, errors);
+        check_expression((condition, EXPRESSION), &path, variables, Expected::Boolean, errors);
         if !name.is_empty() {
             let problems = names::qualified_name(name);
             errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.name"), name, why)));
@@ -260,19 +263,19 @@ fn check_conditions(holder: &Value, path: &str, variables: &[&str], errors: &mut
     }
 }
 
-/// A missing expression is found by the structure.
+/// The expression in `field` of what stands at `path`. A missing one is found by the structure.
 fn check_expression(
-    holder: &Value,
+    (holder, field): (&Value, &str),
     path: &str,
     variables: &[&str],
     expected: Expected,
     errors: &mut Vec<FieldError>,
 ) {
-    let expression = text(holder, "expression").trim();
+    let expression = text(holder, field).trim();
     if !expression.is_empty()
         && let Err(why) = Program::compile(expression, variables, expected)
     {
-        errors.push(invalid(format!("{path}.expression"), expression, why));
+        errors.push(invalid(format!("{path}.{field}"), expression, why));
     }
 }
 
@@ -298,7 +301,7 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     check_conditions(spec, "spec", &variables, &mut errors);
     for (index, variable) in list(spec, "variables").iter().enumerate() {
         let path = format!("spec.variables[{index}]");
-        check_expression(variable, &path, &variables, Expected::Any, &mut errors);
+        check_expression((variable, EXPRESSION), &path, &variables, Expected::Any, &mut errors);
         let name = text(variable, "name");
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !name.is_empty() && (!plain || name.starts_with(|c: char| c.is_ascii_digit())) {
@@ -315,26 +318,17 @@ fn policy(policy: &Value) -> Vec<FieldError> {
         check_validation(validation, &format!("spec.validations[{index}]"), &variables, &mut errors);
     }
     for (index, audit) in audits.iter().enumerate() {
-        let path = format!("spec.auditAnnotations[{index}].valueExpression");
-        let source = text(audit, "valueExpression").trim();
-        if !source.is_empty()
-            && let Err(why) = Program::compile(source, &variables, Expected::TextOrNull)
-        {
-            errors.push(invalid(path, source, why));
-        }
+        let path = format!("spec.auditAnnotations[{index}]");
+        let audit = (audit, "valueExpression");
+        check_expression(audit, &path, &variables, Expected::TextOrNull, &mut errors);
     }
     errors
 }
 
 fn check_validation(validation: &Value, path: &str, variables: &[&str], errors: &mut Vec<FieldError>) {
-    check_expression(validation, path, variables, Expected::Boolean, errors);
-    let source = text(validation, "messageExpression").trim();
-    if !source.is_empty()
-        && let Err(why) = Program::compile(source, variables, Expected::Text)
-    {
-        errors.push(invalid(format!("{path}.messageExpression"), source, why));
-    }
-    let expression = text(validation, "expression").trim();
+    check_expression((validation, EXPRESSION), path, variables, Expected::Boolean, errors);
+    check_expression((validation, "messageExpression"), path, variables, Expected::Text, errors);
+    let expression = text(validation, EXPRESSION).trim();
     let message = text(validation, "message");
     if message.trim().contains('\n') {
         errors.push(invalid(format!("{path}.message"), message, "message must not contain line breaks"));
