@@ -52,7 +52,7 @@ impl Registry {
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
         let mut object = self.read(served, &entry).await?;
         check_preconditions(target, &object, options)?;
-        self.mutate_deletion(context, target, &object).await?;
+        self.call_mutating_deletion(context, target, &object).await?;
         self.admit(context, target, Operation::Delete, Some(&object), &object).await?;
         let uid = meta::uid(&object).to_owned();
         let before = object.clone();

@@ -7,7 +7,6 @@ use machinery::schema;
 use machinery::status::Status;
 use serde_json::Value;
 
-use crate::admission::Attributes;
 use crate::context::{Context, Subresource};
 use crate::definitions::Served;
 use crate::object_meta;
@@ -186,19 +185,7 @@ impl Registry {
             context.warnings.extend(warnings);
             answer?;
         }
-        let attributes = Attributes::new(context, target, operation, old);
-        self.call_mutating(&attributes, object, &mut context.warnings).await
-    }
-
-    /// Lets mutating webhooks refuse a deletion; there is nothing to change.
-    pub(crate) async fn mutate_deletion(
-        &self,
-        context: &mut Context,
-        target: &Target<'_>,
-        object: &Value,
-    ) -> Result<(), Status> {
-        let attributes = Attributes::new(context, target, Operation::Delete, Some(object));
-        self.call_mutating(&attributes, &mut object.clone(), &mut context.warnings).await
+        self.call_mutating(context, target, operation, old, object).await
     }
 
     /// Asks the embedder's rules and what is configured whether the object may be written as it is now.
@@ -217,8 +204,7 @@ impl Registry {
             context.warnings.extend(warnings);
             answer?;
         }
-        let attributes = Attributes::new(context, target, operation, old);
-        self.call_validating(&attributes, object, &mut context.warnings).await
+        self.call_validating(context, target, operation, old, object).await
     }
 }
 

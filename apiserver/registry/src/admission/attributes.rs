@@ -4,7 +4,6 @@ use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
-use super::GROUP;
 use crate::context::{Context, Subresource};
 use crate::definition::Version;
 use crate::options::Operation;
@@ -22,6 +21,16 @@ pub(crate) struct Attributes<'a> {
     manager: String,
 }
 
+/// One write, as it is shown in the version that somebody asked to see it in.
+pub(super) struct Case {
+    /// What is being written; null when it is deleted.
+    pub(super) object: Value,
+    /// The object before; null when it is created.
+    pub(super) old: Value,
+    /// `AdmissionRequest` without the objects.
+    pub(super) request: Value,
+}
+
 impl<'a> Attributes<'a> {
     pub(crate) fn new(
         context: &Context,
@@ -37,12 +46,6 @@ impl<'a> Attributes<'a> {
             dry_run: context.dry_run,
             manager: context.field_manager.clone(),
         }
-    }
-
-    /// Whether nothing that is configured applies.
-    pub(super) fn exempt(&self) -> bool {
-        let definition = &self.target.served.definition;
-        definition.group == GROUP && definition.built_in
     }
 
     /// `CREATE`, …
@@ -82,8 +85,25 @@ impl<'a> Attributes<'a> {
         registry.in_version(&served.definition, version, object.clone()).await
     }
 
+    /// What the request looks like in `version`.
+    ///
+    /// # Errors
+    /// The conversion webhook's failure.
+    pub(super) async fn case(
+        &self,
+        registry: &Registry,
+        object: &Value,
+        version: &Version,
+    ) -> Result<Case, Status> {
+        Ok(Case {
+            object: self.shown(registry, self.new_object(object), version).await?,
+            old: self.shown(registry, self.old.unwrap_or(&Value::Null), version).await?,
+            request: self.request(version, object),
+        })
+    }
+
     /// `AdmissionRequest` without the objects, as it is asked of `version`.
-    pub(super) fn request(&self, version: &Version, object: &Value) -> Value {
+    fn request(&self, version: &Version, object: &Value) -> Value {
         let served = self.target.served;
         let definition = &served.definition;
         let kind = |version: &str| match self.target.subresource {

@@ -15,11 +15,15 @@ use machinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-pub(crate) use attributes::Attributes;
+use attributes::Attributes;
 use policy::Policy;
 use webhook::Webhook;
 
+use crate::context::Context;
+use crate::definition::Definition;
+use crate::options::Operation;
 use crate::registry::Registry;
+use crate::write::Target;
 
 /// The group whose objects configure admission. They are not subject to it: a broken configuration could not be mended.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
@@ -37,8 +41,11 @@ pub(crate) struct Configured {
 pub(crate) struct Cache(Mutex<(Option<u64>, Arc<Configured>)>);
 
 impl Registry {
-    /// What is configured now; `None` when nothing is.
-    fn configured(&self) -> Option<Arc<Configured>> {
+    /// What is configured now and concerns objects of `definition`; `None` when nothing is.
+    fn configured(&self, definition: &Definition) -> Option<Arc<Configured>> {
+        if definition.group == GROUP && definition.built_in {
+            return None;
+        }
         let now = self.storage().admission_changes();
         let mut cache = self.0.admission.0.lock();
         if cache.0 != Some(now) {
@@ -50,6 +57,11 @@ impl Registry {
             && configured.validating.is_empty()
             && configured.policies.is_empty();
         (!nothing).then_some(configured)
+    }
+
+    /// As [`Self::configured`], when there are mutating webhooks.
+    fn mutating(&self, definition: &Definition) -> Option<Arc<Configured>> {
+        self.configured(definition).filter(|configured| !configured.mutating.is_empty())
     }
 
     fn compile(&self) -> Configured {
@@ -72,19 +84,31 @@ impl Registry {
     /// The refusal that the client gets.
     pub(crate) async fn call_mutating(
         &self,
-        attributes: &Attributes<'_>,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
         object: &mut Value,
-        warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
-        if attributes.exempt() {
+        let Some(configured) = self.mutating(&target.served.definition) else { return Ok(()) };
+        let attributes = Attributes::new(context, target, operation, old);
+        webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await
+    }
+
+    /// Lets mutating webhooks refuse a deletion; there is nothing to change.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub(crate) async fn call_mutating_deletion(
+        &self,
+        context: &mut Context,
+        target: &Target<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
+        if self.mutating(&target.served.definition).is_none() {
             return Ok(());
         }
-        match self.configured().filter(|configured| !configured.mutating.is_empty()) {
-            Some(configured) => {
-                webhooks::mutate(self, &configured.mutating, attributes, object, warnings).await
-            }
-            None => Ok(()),
-        }
+        self.call_mutating(context, target, Operation::Delete, Some(object), &mut object.clone()).await
     }
 
     /// Asks policies, then validating webhooks, whether `object` may be written.
@@ -93,15 +117,16 @@ impl Registry {
     /// The refusal that the client gets.
     pub(crate) async fn call_validating(
         &self,
-        attributes: &Attributes<'_>,
+        context: &mut Context,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
         object: &Value,
-        warnings: &mut Vec<String>,
     ) -> Result<(), Status> {
-        if attributes.exempt() {
-            return Ok(());
-        }
-        let Some(configured) = self.configured() else { return Ok(()) };
-        policies::validate(self, &configured.policies, attributes, object, warnings).await?;
-        webhooks::validate(self, &configured.validating, attributes, object, warnings).await
+        let Some(configured) = self.configured(&target.served.definition) else { return Ok(()) };
+        let attributes = Attributes::new(context, target, operation, old);
+        let warnings = &mut context.warnings;
+        policies::validate(self, &configured.policies, &attributes, object, warnings).await?;
+        webhooks::validate(self, &configured.validating, &attributes, object, warnings).await
     }
 }

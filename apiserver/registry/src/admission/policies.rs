@@ -89,18 +89,16 @@ async fn violations(
         Err(_) if policy.ignore => return Ok(Vec::new()),
         Err(message) => return Ok(vec![Violation { message, reason: String::new() }]),
     };
-    let new = attributes.shown(registry, attributes.new_object(object), version).await?;
-    let old = attributes.shown(registry, attributes.old.unwrap_or(&Value::Null), version).await?;
-    let request = attributes.request(version, object);
+    let case = attributes.case(registry, object, version).await?;
     let namespace = match attributes.target.namespace {
         "" => Value::Null,
         name => registry.stored_object("", "namespaces", "", name).unwrap_or_default(),
     };
     let judge = |params: &Value| {
         let input = Input::new(vec![
-            ("object", &new),
-            ("oldObject", &old),
-            ("request", &request),
+            ("object", &case.object),
+            ("oldObject", &case.old),
+            ("request", &case.request),
             ("params", params),
             ("namespaceObject", &namespace),
         ]);

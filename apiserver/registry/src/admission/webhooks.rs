@@ -8,6 +8,7 @@ use machinery::patch;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
+use super::attributes::Case;
 use super::response::{self, Verdict};
 use super::{Attributes, Webhook};
 use crate::context::Subresource;
@@ -47,8 +48,10 @@ async fn mutate_one(
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<bool, Status> {
-    let Some(version) = concerns(registry, webhook, attributes, object).await? else { return Ok(false) };
-    let Some(verdict) = call(registry, webhook, attributes, object, &version, true).await? else {
+    let Some((version, case)) = concerns(registry, webhook, attributes, object).await? else {
+        return Ok(false);
+    };
+    let Some(verdict) = call(registry, webhook, attributes.dry_run, case, true).await? else {
         return Ok(true);
     };
     warnings.extend(verdict.warnings);
@@ -89,11 +92,10 @@ pub(super) async fn validate(
 ) -> Result<(), Status> {
     let mut calls = Vec::new();
     for webhook in webhooks {
-        if let Some(version) = concerns(registry, webhook, attributes, object).await? {
-            calls.push(async move {
-                let verdict = call(registry, webhook, attributes, object, &version, false).await;
-                (webhook, verdict)
-            });
+        if let Some((_, case)) = concerns(registry, webhook, attributes, object).await? {
+            calls.push(
+                async move { (webhook, call(registry, webhook, attributes.dry_run, case, false).await) },
+            );
         }
     }
     let mut refusal = None;
@@ -111,23 +113,23 @@ pub(super) async fn validate(
     refusal.map_or(Ok(()), Err)
 }
 
-/// The version in which the request is the webhook's affair, if it is.
+/// The version in which the request is the webhook's affair, if it is, and what it looks like there. That this cannot be shown
+/// is a failure of the call, where no condition has to look at it before.
 async fn concerns(
     registry: &Registry,
     webhook: &Webhook,
     attributes: &Attributes<'_>,
     object: &Value,
-) -> Result<Option<Arc<Version>>, Status> {
+) -> Result<Option<(Arc<Version>, Result<Case, Status>)>, Status> {
     let Some(version) = webhook.matcher.matches(registry, attributes, object)? else { return Ok(None) };
+    let case = attributes.case(registry, object, &version).await;
     if webhook.conditions.is_empty() {
-        return Ok(Some(version));
+        return Ok(Some((version, case)));
     }
-    let new = attributes.shown(registry, attributes.new_object(object), &version).await?;
-    let old = attributes.shown(registry, attributes.old.unwrap_or(&Value::Null), &version).await?;
-    let request = attributes.request(&version, object);
-    let input = Input::new(vec![("object", &new), ("oldObject", &old), ("request", &request)]);
-    match webhook.conditions.hold(&input) {
-        Ok(true) => Ok(Some(version)),
+    let case = case?;
+    let variables = vec![("object", &case.object), ("oldObject", &case.old), ("request", &case.request)];
+    match webhook.conditions.hold(&Input::new(variables)) {
+        Ok(true) => Ok(Some((version, Ok(case)))),
         Ok(false) => Ok(None),
         Err(_) if webhook.ignore => Ok(None),
         Err(why) => {
@@ -142,16 +144,19 @@ async fn concerns(
 async fn call(
     registry: &Registry,
     webhook: &Webhook,
-    attributes: &Attributes<'_>,
-    object: &Value,
-    version: &Version,
+    dry_run: bool,
+    case: Result<Case, Status>,
     mutating: bool,
 ) -> Result<Option<Verdict>, Status> {
-    if attributes.dry_run && !webhook.dry_run {
+    if dry_run && !webhook.dry_run {
         let why = format!("admission webhook \"{}\" does not support dry run", webhook.name);
         return Err(Status::bad_request(why));
     }
-    match try_call(registry, webhook, attributes, object, version, mutating).await {
+    let verdict = match case {
+        Ok(case) => try_call(registry, webhook, case, mutating).await,
+        Err(status) => Err(status.message),
+    };
+    match verdict {
         Ok(verdict) => Ok(Some(verdict)),
         Err(why) if webhook.ignore => {
             tracing::warn!(webhook = webhook.name, why, "a webhook failed and is ignored");
@@ -164,21 +169,15 @@ async fn call(
 async fn try_call(
     registry: &Registry,
     webhook: &Webhook,
-    attributes: &Attributes<'_>,
-    object: &Value,
-    version: &Version,
+    case: Case,
     mutating: bool,
 ) -> Result<Verdict, String> {
     let client = webhook.client.as_ref().ok_or("its clientConfig has no usable address")?;
     let uid = registry.0.random.uid();
-    let mut request = attributes.request(version, object);
+    let mut request = case.request;
     request["uid"] = uid.as_str().into();
-    for (field, object) in
-        [("object", attributes.new_object(object)), ("oldObject", attributes.old.unwrap_or(&Value::Null))]
-    {
-        let shown = attributes.shown(registry, object, version).await;
-        request[field] = shown.map_err(|status| status.message)?;
-    }
+    request["object"] = case.object;
+    request["oldObject"] = case.old;
     let review = json!({"kind": "AdmissionReview", "apiVersion": webhook.version, "request": request});
     let answer = registry.call_webhook(client, webhook.timeout, &review).await;
     let answer = answer.map_err(|error| format!("failed to call webhook: {error}"))?;
