@@ -156,9 +156,17 @@ impl Session {
         let ended = tokio::time::timeout(DEADLINE, child.wait_with_output()).await;
         let output =
             ended.map_err(|_| anyhow::anyhow!("not done after {DEADLINE:?}: {}", step.command))??;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let text = text.split_inclusive('\n').filter(|line| !ended_its_own_watch(line)).collect();
         Ok(Printed { text, code: output.status.code().unwrap_or(-1) })
     }
+}
+
+/// Whether client-go's reflector says that its caller ended the watch in the middle of an event: `kubectl wait` does when its
+/// condition is met, and whether the line is printed is a race inside of kubectl.
+fn ended_its_own_watch(line: &str) -> bool {
+    line.contains("reflector.go:")
+        && line.trim_end().ends_with("context canceled\") has prevented the request from succeeding\"")
 }
 
 impl Drop for Session {
