@@ -21,7 +21,7 @@ use crate::{document, events, keys};
 /// Whether the stored bytes are what clients of this version get.
 ///
 /// Bytes older than the schema lack its defaults (and may have fields that it no longer knows).
-fn as_stored(served: &Served, revision: u64) -> bool {
+pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
     served.version.name == served.definition.storage_version
         && keys::home(&served.definition).0 == served.definition.group
         && (served.definition.built_in || revision > served.resource.changed_at)

@@ -15,7 +15,7 @@ use crate::response::Written;
 use crate::storage::Entry;
 use crate::strategy::Generation;
 use crate::write::{self, Target};
-use crate::{decode, object_meta};
+use crate::{convert, decode, object_meta};
 
 /// How often a change is tried again when another one comes between.
 const ATTEMPTS: usize = 100;
@@ -138,6 +138,9 @@ impl Registry {
         self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
+        if !deletes && object == *live && convert::as_stored(served, entry.revision) {
+            return Ok(Written { object: entry.value.clone(), created: false });
+        }
         let document = Document::new(&self.to_storage(served, object).await?);
         let current = document.at(entry.revision);
         if context.dry_run || (current == entry.value && !deletes) {

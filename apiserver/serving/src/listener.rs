@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::gather::{Gather, Gathered};
 use crate::limits;
 use crate::server::Server;
 
@@ -140,8 +141,10 @@ impl Listener {
             tracing::warn!("too many connections");
             return;
         };
+        let stream = Gather::new(stream);
+        let gather = stream.handle();
         let Some(tls) = &self.tls else {
-            return self.serve_http(stream, None).await;
+            return self.serve_http(stream, gather, None).await;
         };
         let handshake = TlsAcceptor::from(tls.current()).accept(stream);
         match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
@@ -152,14 +155,16 @@ impl Listener {
                 let user = certificates
                     .and_then(|certificates| certificates.first())
                     .and_then(|certificate| certificate::user(certificate));
-                self.serve_http(stream, user).await;
+                self.serve_http(stream, gather, user).await;
             }
         }
     }
 
-    async fn serve_http<S>(&self, stream: S, user: Option<User>)
+    /// Serves HTTP on `stream`, which writes to `gather`.
+    async fn serve_http<S, G>(&self, stream: S, gather: Gather<G>, user: Option<User>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        G: AsyncWrite + Unpin,
     {
         let server = self.server.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
@@ -169,11 +174,12 @@ impl Listener {
             }
             async move { Ok::<_, std::convert::Infallible>(server.handle(request).await) }
         });
-        let mut connection = pin!(self.http.serve_connection_with_upgrades(TokioIo::new(stream), service));
+        let connection = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        let mut connection = Gathered::new(gather, connection);
         let ended = tokio::select! {
             biased;
             () = self.closing.cancelled() => {
-                connection.as_mut().graceful_shutdown();
+                connection.connection().graceful_shutdown();
                 connection.await
             }
             ended = &mut connection => ended,

@@ -113,6 +113,7 @@ impl Shared {
             watch,
             form,
             encoding: media.encoding,
+            lines: self.lines.clone(),
             clock: self.clock.clone(),
             bookmarks: options.bookmarks,
             lasts,

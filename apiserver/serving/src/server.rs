@@ -24,6 +24,7 @@ use crate::connect::{Connect, ConnectResource};
 use crate::discovery::Documents;
 use crate::flows::Flows;
 use crate::health::Check;
+use crate::lines::Lines;
 use crate::metrics::Metrics;
 use crate::openapi::OpenApi;
 use crate::options::VersionInfo;
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) flows: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Arc<OpenApi>>,
+    pub(crate) lines: Arc<Lines>,
     /// Cancelled when the server stops: watches end.
     pub(crate) stop: CancellationToken,
 }
@@ -131,6 +133,7 @@ impl Builder {
                 flows: Arc::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
+                lines: Arc::default(),
                 stop: CancellationToken::new(),
             }),
         }

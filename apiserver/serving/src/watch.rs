@@ -1,8 +1,9 @@
 //! Watch streams: events as lines, bookmarks, and an end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, Stream};
 use machinery::clock::Clock;
@@ -10,6 +11,7 @@ use registry::{EventType, Watch, WatchEvent};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits;
+use crate::lines::{self, Lines};
 use crate::metrics::WatchCount;
 use crate::negotiate::Encoding;
 use crate::transform::Form;
@@ -19,6 +21,8 @@ pub(crate) struct Stage {
     pub(crate) watch: Watch,
     pub(crate) form: Form,
     pub(crate) encoding: Encoding,
+    /// Of all watches.
+    pub(crate) lines: Arc<Lines>,
     pub(crate) clock: Clock,
     pub(crate) bookmarks: bool,
     pub(crate) lasts: Duration,
@@ -30,6 +34,7 @@ pub(crate) struct Stage {
 
 struct Running {
     stage: Stage,
+    stop: BoxFuture<'static, ()>,
     end: BoxFuture<'static, ()>,
     next_bookmark: BoxFuture<'static, ()>,
     first: bool,
@@ -41,6 +46,7 @@ pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static
     let running = Running {
         end: timer(&stage.clock, stage.lasts),
         next_bookmark: timer(&stage.clock, limits::BOOKMARK_EVERY),
+        stop: Box::pin(stage.stop.clone().cancelled_owned()),
         first: true,
         ended: false,
         stage,
@@ -63,7 +69,7 @@ impl Running {
         }
         tokio::select! {
             biased;
-            () = self.stage.stop.cancelled() => None,
+            () = &mut self.stop => None,
             event = self.stage.watch.next() => {
                 let event = event?;
                 self.ended = event.kind == EventType::Error;
@@ -83,30 +89,24 @@ impl Running {
     }
 
     fn line(&mut self, event: &WatchEvent) -> Bytes {
+        self.stage.counted.event();
+        if matches!((&self.stage.form, self.stage.encoding), (Form::Plain, Encoding::Json)) {
+            return self.stage.lines.of(event.kind, &event.object);
+        }
         let object = if event.kind == EventType::Error {
             vec![event.object.clone()]
         } else {
             let first = std::mem::take(&mut self.first);
             self.stage.form.event(&event.object, self.stage.clock.now(), first)
         };
-        self.stage.counted.event();
         if self.stage.encoding == Encoding::Protobuf {
             let value = machinery::decode::own(&object.concat()).unwrap_or_default();
             let object = crate::answer::protobuf(&value);
             return Bytes::from(machinery::protobuf::watch_frame(event.kind.as_str(), &object));
         }
-        let size: usize = object.iter().map(Bytes::len).sum();
-        let mut line = BytesMut::with_capacity(size + 40);
-        line.extend_from_slice(b"{\"type\":\"");
-        line.extend_from_slice(event.kind.as_str().as_bytes());
-        line.extend_from_slice(b"\",\"object\":");
-        for piece in object {
-            line.extend_from_slice(&piece);
-        }
-        line.extend_from_slice(b"}\n");
         match self.stage.encoding {
-            Encoding::Yaml => yaml_document(&line),
-            _ => line.freeze(),
+            Encoding::Yaml => yaml_document(&lines::line(event.kind, &object)),
+            _ => lines::line(event.kind, &object),
         }
     }
 }

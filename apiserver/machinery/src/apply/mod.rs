@@ -211,7 +211,7 @@ pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> 
     }
     let mut managers = managed::decode(meta::at(live, &["metadata", "managedFields"]))
         .map_err(|error| Status::generic(format!("failed to decode managed fields: {error}")))?;
-    let live = without_managed_fields(live.clone());
+    let live = copy_without_managed_fields(live);
     if managers.is_empty() {
         let empty = writer.empty_object(&live);
         writer.record(&empty, &live, &mut managers, BEFORE_FIRST_APPLY);
@@ -307,7 +307,7 @@ pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Valu
     if managers.is_empty() && live.is_some_and(|live| !meta::uid(live).is_empty()) {
         return new;
     }
-    let live = live.map_or_else(|| writer.empty_object(&new), |live| without_managed_fields(live.clone()));
+    let live = live.map_or_else(|| writer.empty_object(&new), copy_without_managed_fields);
     writer.record(&live, &new, &mut managers, writer.manager);
     managed::cap_updates(&mut managers);
     with_managed_fields(new, &managers)
@@ -329,11 +329,7 @@ fn is_reset(fields: &Value) -> bool {
 pub fn keep_times(old: &Value, new: &mut Value) {
     let path = &["metadata", "managedFields"][..];
     let (Some(old_fields), Some(new_fields)) = (meta::at(old, path), meta::at(new, path)) else { return };
-    let timeless = |fields: &Value| -> Vec<Map<String, Value>> {
-        let entries = fields.as_array().into_iter().flatten().filter_map(Value::as_object);
-        entries.map(|entry| entry.clone().into_iter().filter(|(name, _)| name != "time").collect()).collect()
-    };
-    if old_fields == new_fields || timeless(old_fields) != timeless(new_fields) {
+    if old_fields == new_fields || !same_but_times(old_fields, new_fields) {
         return;
     }
     let mut candidate = new.clone();
@@ -343,6 +339,18 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     if candidate == *old {
         *new = candidate;
     }
+}
+
+fn same_but_times(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_array(), new.as_array()) else { return false };
+    let same = |(old, new): (&Value, &Value)| match (old.as_object(), new.as_object()) {
+        (Some(old), Some(new)) => {
+            let timeless = |(name, _): &(&String, &Value)| *name != "time";
+            old.iter().filter(timeless).eq(new.iter().filter(timeless))
+        }
+        _ => false,
+    };
+    old.len() == new.len() && old.iter().zip(new).all(same)
 }
 
 /// What of `object` is a zero value, or a struct of such.
@@ -361,6 +369,19 @@ fn without_managed_fields(mut object: Value) -> Value {
         metadata.remove("managedFields");
     }
     object
+}
+
+/// The entries are as large as the rest of the object, and nobody wants a copy of them.
+fn copy_without_managed_fields(object: &Value) -> Value {
+    let Some(fields) = object.as_object() else { return object.clone() };
+    let copy = |(name, value): (&String, &Value)| match value {
+        Value::Object(metadata) if name == "metadata" => {
+            let kept = metadata.iter().filter(|(name, _)| *name != "managedFields");
+            (name.clone(), kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        _ => (name.clone(), value.clone()),
+    };
+    Value::Object(fields.iter().map(copy).collect())
 }
 
 fn with_managed_fields(mut object: Value, managers: &Managers) -> Value {
