@@ -21,6 +21,7 @@ pub mod quantity;
 pub mod random;
 pub mod schema;
 pub mod selector;
+pub mod splice;
 pub mod status;
 pub mod table;
 pub mod types;

@@ -34,15 +34,9 @@ pub(crate) struct Owner {
     pub(crate) block_owner_deletion: Option<bool>,
 }
 
-#[derive(Deserialize)]
-struct Partial<'a> {
-    #[serde(borrow)]
-    metadata: Meta<'a>,
-}
-
 impl<'a> Meta<'a> {
     /// From the text of a stored object; `None` when it is none.
     pub(crate) fn read(text: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice::<Partial<'a>>(text).ok().map(|partial| partial.metadata)
+        serde_json::from_slice(text.get(machinery::splice::range(text, "metadata")?)?).ok()
     }
 }

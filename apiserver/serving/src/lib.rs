@@ -38,7 +38,6 @@ mod query;
 mod reads;
 mod refusal;
 mod reviews;
-mod splice;
 mod table;
 mod transform;
 mod verb;

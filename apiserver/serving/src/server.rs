@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) flows: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
-    pub(crate) openapi: Mutex<Arc<OpenApi>>,
+    pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
     pub(crate) lines: Arc<Lines>,
     /// Cancelled when the server stops: watches end.
     pub(crate) stop: CancellationToken,

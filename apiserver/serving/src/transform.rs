@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use machinery::splice;
 use machinery::status::Status;
 use registry::{List, Served};
 
 use crate::negotiate::Convert;
-use crate::splice;
 use crate::table::{Include, Table};
 
 /// How the objects of one request are shown.

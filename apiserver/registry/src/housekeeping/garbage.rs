@@ -1,12 +1,14 @@
 //! The garbage collector: what has lost its owners goes, deletions in the foreground and those that leave orphans complete.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
+use std::sync::Arc;
 
 use futures::StreamExt;
 use machinery::meta;
 use machinery::status::Status;
 use serde_json::Value;
-use store::{Event, EventKind, Key};
+use store::{Event, EventKind, Key, Stored};
 
 use super::graph::{Action, Graph};
 use super::{CONCURRENCY, Part};
@@ -19,6 +21,8 @@ use crate::update::Changed;
 use crate::write::Target;
 
 const MANAGER: &str = "kube-controller-manager";
+/// With fewer objects a thread costs more than it saves.
+const SHARE: usize = 1000;
 
 /// The collector's picture of all objects, and whom it has to look at.
 pub(crate) struct Collector {
@@ -30,14 +34,30 @@ impl Collector {
     pub(crate) fn new(registry: &Registry) -> Self {
         let mut collector = Self { graph: Graph::default(), queue: BTreeSet::new() };
         let (entries, _) = registry.storage().range("/registry/");
-        for stored in entries {
-            if let Some(meta) = Meta::read(&stored.value) {
+        for (stored, meta) in entries.iter().zip(read_all(&entries)) {
+            if let Some(meta) = meta {
                 collector.graph.upsert(&stored.key, meta);
             }
         }
         collector.queue = collector.graph.uids();
         collector
     }
+}
+
+/// The metadata of each object, read by all cores: whoever starts waits for it.
+fn read_all(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
+    fn read(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
+        entries.iter().map(|stored| Meta::read(&stored.value)).collect()
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = entries.len().div_ceil(cores);
+    if share < SHARE {
+        return read(entries);
+    }
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || read(part))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 impl Part for Collector {

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use registry::Definitions;
 use registry::definition::{Definition, Version};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha512};
 
 use super::{paths, schemas};
 use crate::server::Shared;
 
-/// The documents, by `api/v1` or `apis/{group}/{version}`.
-pub(super) fn all(shared: &Shared, definitions: &Definitions) -> BTreeMap<String, Value> {
-    let mut served: BTreeMap<String, Vec<(&Definition, &Version)>> = BTreeMap::new();
+/// The resources of a document, each in its version there.
+pub(super) type Resources<'a> = Vec<(&'a Definition, &'a Version)>;
+
+/// The resources of each document, by `api/v1` or `apis/{group}/{version}`.
+pub(super) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> {
+    let mut served: BTreeMap<String, Resources<'_>> = BTreeMap::new();
     for definition in definitions.iter() {
         for version in definition.versions.iter().filter(|version| version.served) {
             let path = if definition.group.is_empty() {
@@ -22,10 +26,32 @@ pub(super) fn all(shared: &Shared, definitions: &Definitions) -> BTreeMap<String
             served.entry(path).or_default().push((definition, version));
         }
     }
-    served.into_iter().map(|(path, served)| (path, document(shared, &served))).collect()
+    served
 }
 
-fn document(shared: &Shared, served: &[(&Definition, &Version)]) -> Value {
+/// A hash over all that [`document`] is made from: it changes when the document does, and costs a fraction of making it.
+pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
+    let mut digest = Sha512::new();
+    let mut add = |text: &str| {
+        digest.update(text.len().to_le_bytes());
+        digest.update(text);
+    };
+    add(env!("CARGO_PKG_VERSION"));
+    add(&shared.options.version.git_version);
+    add(&shared.options.title);
+    for (definition, version) in served {
+        let Definition { group, plural, singular, kind, list_kind, namespaced, verbs, built_in, .. } =
+            definition;
+        add(&format!("{group} {plural} {singular} {kind} {list_kind} {namespaced} {verbs:?} {built_in}"));
+        let Version { name, deprecation_warning, status, scale, .. } = version;
+        add(&format!("{name} {deprecation_warning:?} {status} {scale:?}"));
+        add(&version.schema_text);
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// The document of some resources.
+pub(super) fn document(shared: &Shared, served: &Resources<'_>) -> Value {
     let mut components = schemas::meta();
     if served.iter().all(|(_, version)| version.scale.is_none()) {
         components.retain(|name, _| !name.starts_with("io.k8s.api.autoscaling."));

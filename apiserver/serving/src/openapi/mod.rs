@@ -1,4 +1,4 @@
-//! OpenAPI v3 and v2. Made once for each change of the definitions, when somebody asks.
+//! OpenAPI v3 and v2. Each document is made when it is first asked for, and again after a change of the definitions.
 
 mod document;
 mod paths;
@@ -8,14 +8,14 @@ mod v2_protobuf;
 mod v3_protobuf;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::header::{ETAG, LOCATION, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
+use registry::Definitions;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha512};
 
 use crate::answer::{Answer, TEXT};
 use crate::discovery::{entity_tag, is_known, tagged};
@@ -23,19 +23,21 @@ use crate::negotiate::{asks_nothing, clauses};
 use crate::query::Query;
 use crate::server::Shared;
 
-/// All documents of one generation of definitions.
-#[derive(Default)]
+/// The documents of one generation of definitions, each made when it is first asked for.
 pub(crate) struct OpenApi {
-    generation: u64,
-    built: bool,
-    /// `api/v1`, `apis/{group}/{version}` to the document and its hash.
-    documents: BTreeMap<String, (Bytes, String)>,
+    definitions: Arc<Definitions>,
+    /// By `api/v1` or `apis/{group}/{version}`.
+    documents: BTreeMap<String, Document>,
     index: Bytes,
-    v2: Option<V2>,
+    v2: OnceLock<V2>,
+}
+
+struct Document {
+    hash: String,
+    bytes: OnceLock<Bytes>,
 }
 
 /// OpenAPI v2 in both its forms, with their entity tags.
-#[derive(Clone)]
 struct V2 {
     json: (Bytes, HeaderValue),
     protobuf: (Bytes, HeaderValue),
@@ -46,18 +48,40 @@ const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+pro
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 impl OpenApi {
-    fn build(shared: &Shared, definitions: &registry::Definitions) -> Self {
+    fn new(shared: &Shared, definitions: Arc<Definitions>) -> Self {
         let mut documents = BTreeMap::new();
         let mut index = serde_json::Map::new();
-        for (path, document) in document::all(shared, definitions) {
-            let bytes = Bytes::from(document.to_string());
-            let hash: String = Sha512::digest(&bytes).iter().map(|byte| format!("{byte:02X}")).collect();
-            let url = format!("/openapi/v3/{path}?hash={hash}");
-            index.insert(path.clone(), json!({"serverRelativeURL": url}));
-            documents.insert(path, (bytes, hash));
+        for (path, served) in document::all(&definitions) {
+            let hash = document::hash(shared, &served);
+            index.insert(
+                path.clone(),
+                json!({"serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}")}),
+            );
+            documents.insert(path, Document { hash, bytes: OnceLock::new() });
         }
         let index = Bytes::from(json!({"paths": Value::Object(index)}).to_string());
-        Self { generation: definitions.generation, built: true, documents, index, v2: None }
+        Self { definitions, documents, index, v2: OnceLock::new() }
+    }
+
+    /// A document and its hash.
+    fn document(&self, shared: &Shared, path: &str) -> Option<(&Bytes, &str)> {
+        let document = self.documents.get(path)?;
+        let bytes = document.bytes.get_or_init(|| {
+            let served = document::all(&self.definitions).remove(path).unwrap_or_default();
+            Bytes::from(document::document(shared, &served).to_string())
+        });
+        Some((bytes, &document.hash))
+    }
+
+    fn v2(&self, shared: &Shared) -> &V2 {
+        self.v2.get_or_init(|| {
+            let documents = self.documents.keys().filter_map(|path| self.document(shared, path));
+            let document = v2::document(documents.map(|(bytes, _)| bytes), &shared.options);
+            let json = Bytes::from(document.to_string());
+            let protobuf = Bytes::from(v2_protobuf::encode(&document));
+            let (json_tag, protobuf_tag) = (entity_tag(&json), entity_tag(&protobuf));
+            V2 { json: (json, json_tag), protobuf: (protobuf, protobuf_tag) }
+        })
     }
 }
 
@@ -77,7 +101,7 @@ impl Shared {
 
     fn openapi_v3(&self, path: &str, parts: &Parts) -> Answer {
         let documents = self.openapi_documents();
-        let Some((bytes, hash)) = documents.documents.get(path) else {
+        let Some((bytes, hash)) = documents.document(self, path) else {
             return Answer::empty(404);
         };
         let clauses = clauses(&parts.headers);
@@ -111,7 +135,8 @@ impl Shared {
     }
 
     fn openapi_v2(&self, request: &HeaderMap) -> Answer {
-        let v2 = self.openapi_v2_documents();
+        let documents = self.openapi_documents();
+        let v2 = documents.v2(self);
         let protobuf = clauses(request).iter().any(|clause| clause.subtype.contains("proto-openapi.spec.v2"));
         let ((bytes, tag), content_type) = if protobuf {
             (&v2.protobuf, V2_PROTOBUF)
@@ -133,34 +158,14 @@ impl Shared {
     fn openapi_documents(&self) -> Arc<OpenApi> {
         let definitions = self.registry.definitions();
         let mut openapi = self.openapi.lock();
-        if !openapi.built || openapi.generation != definitions.generation {
-            *openapi = Arc::new(OpenApi::build(self, &definitions));
+        let current =
+            openapi.as_ref().filter(|openapi| openapi.definitions.generation == definitions.generation);
+        if let Some(current) = current {
+            return current.clone();
         }
-        openapi.clone()
-    }
-
-    fn openapi_v2_documents(&self) -> V2 {
-        let documents = self.openapi_documents();
-        if let Some(v2) = &documents.v2 {
-            return v2.clone();
-        }
-        let document = v2::document(documents.documents.values().map(|(bytes, _)| bytes), &self.options);
-        let json = Bytes::from(document.to_string());
-        let protobuf = Bytes::from(v2_protobuf::encode(&document));
-        let (json_tag, protobuf_tag) = (entity_tag(&json), entity_tag(&protobuf));
-        let v2 = V2 { json: (json, json_tag), protobuf: (protobuf, protobuf_tag) };
-        let mut openapi = self.openapi.lock();
-        if openapi.generation == documents.generation {
-            let with = OpenApi {
-                generation: documents.generation,
-                built: true,
-                documents: documents.documents.clone(),
-                index: documents.index.clone(),
-                v2: Some(v2.clone()),
-            };
-            *openapi = Arc::new(with);
-        }
-        v2
+        let new = Arc::new(OpenApi::new(self, definitions));
+        *openapi = Some(new.clone());
+        new
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +34,8 @@ const META_REVISION: &str = "revision";
 const META_COMPACTED: &str = "compacted";
 /// The number of rows: a lost page would otherwise be a silently forgotten object.
 const META_ROWS: &str = "rows";
+/// Fewer revisions than this are read by one thread.
+const SHARE: u64 = 10_000;
 
 /// Opens the place that redb writes to; crash tests put their own in its stead.
 pub trait Disk: Send + Sync + 'static {
@@ -277,17 +279,44 @@ fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
 
 fn load(open: &Open) -> Result<Loaded, redb::Error> {
     let Meta { format, revision, compacted, rows } = open.meta;
-    let table = open.database.begin_read()?.open_table(CHANGES)?;
-    let mut changes = Vec::with_capacity(usize::try_from(rows.min(1 << 20)).unwrap_or_default());
-    for entry in table.iter()? {
-        let (revision, row) = entry?;
-        let change = row::decode(Revision(revision.value()), row.value()).map_err(redb::Error::Corrupted)?;
-        changes.push(change);
-    }
+    let first =
+        open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let share = (revision.0.saturating_sub(first) / cores).max(SHARE);
+    // The last part has no end: a row behind the newest revision is damage, which has to be found.
+    let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share as usize).collect();
+    let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
+    let ranges: Vec<(u64, Option<u64>)> = starts.iter().copied().zip(ends).collect();
+    let changes = match ranges.as_slice() {
+        [all] => load_range(open, *all)?,
+        ranges => std::thread::scope(|scope| {
+            let parts: Vec<_> = ranges.iter().map(|range| scope.spawn(|| load_range(open, *range))).collect();
+            let mut changes = Vec::with_capacity(usize::try_from(rows.min(1 << 20)).unwrap_or_default());
+            for part in parts {
+                changes.append(&mut part.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+            }
+            Ok::<_, redb::Error>(changes)
+        })?,
+    };
     if changes.len() as u64 != rows {
         return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
     }
     Ok(Loaded { revision, compacted, changes, format })
+}
+
+/// The rows from one revision up to, and not with, another.
+fn load_range(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    let rows = match to {
+        Some(to) => table.range(from..to)?,
+        None => table.range(from..)?,
+    };
+    let mut changes = Vec::new();
+    for entry in rows {
+        let (revision, row) = entry?;
+        changes.push(row::decode(Revision(revision.value()), row.value()).map_err(redb::Error::Corrupted)?);
+    }
+    Ok(changes)
 }
 
 fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {

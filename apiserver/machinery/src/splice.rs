@@ -2,48 +2,82 @@
 
 use bytes::Bytes;
 
-/// The top-level fields of a JSON object, as ranges of its text: `(key, from the key's quote, to the end of the value)`.
-/// `None` when the text is no JSON object. Values are skipped, not checked.
-pub(crate) fn fields(text: &[u8]) -> Option<Vec<(&[u8], usize, usize)>> {
-    let mut found = Vec::with_capacity(8);
-    let mut at = skip_space(text, 0);
-    if text.get(at) != Some(&b'{') {
-        return None;
+/// A field of a JSON object: its key, and its text from the key's quote to the end of the value.
+type Field<'a> = (&'a [u8], usize, usize);
+
+/// The top-level fields of a JSON object, read as far as they are asked for. Values are skipped, not checked.
+struct Fields<'a> {
+    text: &'a [u8],
+    /// Where the next field begins; `None` after the last one and where the text is no JSON object.
+    next: Option<usize>,
+    /// Whether the object's end was reached.
+    complete: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        let at = skip_space(text, 0);
+        let next = (text.get(at) == Some(&b'{')).then(|| skip_space(text, at + 1));
+        Self { text, next, complete: false }
     }
-    at = skip_space(text, at + 1);
-    while text.get(at) == Some(&b'"') {
-        let start = at;
-        at = skip_string(text, at)?;
-        let key = text.get(start + 1..at - 1)?;
-        at = skip_space(text, at);
-        if text.get(at) != Some(&b':') {
-            return None;
-        }
-        at = skip_value(text, skip_space(text, at + 1))?;
-        found.push((key, start, at));
-        at = skip_space(text, at);
-        match text.get(at) {
-            Some(b',') => at = skip_space(text, at + 1),
-            Some(b'}') => return Some(found),
+
+    fn read(&mut self, start: usize) -> Option<Field<'a>> {
+        let text = self.text;
+        match text.get(start)? {
+            b'"' => {}
+            b'}' => {
+                self.complete = true;
+                return None;
+            }
             _ => return None,
         }
+        let end = skip_string(text, start)?;
+        let key = text.get(start + 1..end - 1)?;
+        let colon = skip_space(text, end);
+        if text.get(colon) != Some(&b':') {
+            return None;
+        }
+        let end = skip_value(text, skip_space(text, colon + 1))?;
+        let behind = skip_space(text, end);
+        self.next = match text.get(behind)? {
+            b',' => Some(skip_space(text, behind + 1)),
+            b'}' => Some(behind),
+            _ => None,
+        };
+        Some((key, start, end))
     }
-    (text.get(at) == Some(&b'}')).then_some(found)
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        let start = self.next.take()?;
+        self.read(start)
+    }
+}
+
+/// All fields; `None` when the text is no JSON object.
+fn fields(text: &[u8]) -> Option<Vec<Field<'_>>> {
+    let mut fields = Fields::new(text);
+    let found = fields.by_ref().collect();
+    fields.complete.then_some(found)
+}
+
+/// Where the value of one field stands. What follows the field is not looked at.
+pub fn range(text: &[u8], key: &str) -> Option<std::ops::Range<usize>> {
+    let (_, start, end) = Fields::new(text).find(|(one, _, _)| *one == key.as_bytes())?;
+    let colon = skip_space(text, start + key.len() + 2);
+    Some(skip_space(text, colon + 1)..end)
 }
 
 /// The text of one field's value.
-pub(crate) fn value(text: &Bytes, key: &str) -> Option<Bytes> {
-    let fields = fields(text)?;
-    let (_, start, end) = fields.into_iter().find(|(one, _, _)| *one == key.as_bytes())?;
-    // Key, quotes and colon; stored objects have no spaces, others may.
-    let from = text.get(start + key.len() + 2..end)?;
-    let colon = from.iter().position(|byte| *byte == b':')?;
-    let from = skip_space(text, start + key.len() + 2 + colon + 1);
-    Some(text.slice(from..end))
+pub fn value(text: &Bytes, key: &str) -> Option<Bytes> {
+    range(text, key).map(|range| text.slice(range))
 }
 
 /// The pieces of an object without its `apiVersion` and `kind`, as typed lists hold their items.
-pub(crate) fn without_type(text: &Bytes, pieces: &mut Vec<Bytes>) {
+pub fn without_type(text: &Bytes, pieces: &mut Vec<Bytes>) {
     let Some(fields) = fields(text) else {
         pieces.push(text.clone());
         return;
@@ -160,5 +194,7 @@ mod tests {
         for broken in ["", "{", r#"{"a"#, r#"{"a":"#, r#"{"a":{"#, r#"{"a":1"#, r#"{"a\"#] {
             assert_eq!(fields(broken.as_bytes()), None, "{broken}");
         }
+        // The field itself is whole; nobody has looked at the rest.
+        assert_eq!(value(&Bytes::from_static(br#"{"a":{"b":2},"c"#), "a").unwrap(), r#"{"b":2}"#);
     }
 }
