@@ -99,7 +99,7 @@ pub fn cluster_of<K: Kind<DynamicType = ()>>(
 ///
 /// # Errors
 /// Those of the write.
-pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions>(
+pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions + PartialEq>(
     objects: &Objects<K>,
     object: &Arc<K>,
     cluster: &Cluster,
@@ -125,7 +125,7 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
 
 /// Writes the reconciled object back, after the `errors` of the steps before; returns all errors. With an error it has not
 /// observed its generation: `observed_generation` finds that field.
-pub async fn write_back<K: Kind>(
+pub async fn write_back<K: Kind + PartialEq>(
     objects: &Objects<K>,
     read: &Arc<K>,
     mut wanted: K,

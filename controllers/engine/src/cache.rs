@@ -257,6 +257,16 @@ impl<K: Kind> Cache<K> {
         object
     }
 
+    /// Whether observing this version of an object would change nothing.
+    pub(crate) fn has(&self, key: &NamespacedName, uid: &str, version: &str) -> bool {
+        let state = self.state.read();
+        let known = |object: &Arc<K>| {
+            let version = version.parse().unwrap_or(u64::MAX);
+            object::uid(object.as_ref()) == uid && object::version(object.as_ref()) >= version
+        };
+        state.deleted.contains(uid) || state.objects.get(key).is_some_and(known)
+    }
+
     /// Takes in that `object` is gone, as the watch says.
     pub(crate) fn observe_deleted(&self, object: &K) {
         self.state.write().deleted.insert(object::uid(object));

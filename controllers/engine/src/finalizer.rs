@@ -34,7 +34,11 @@ pub fn remove<K: Kind>(object: &mut K, finalizer: &str) -> bool {
 
 /// Makes sure that a stored object has the finalizer, before the reconcile makes anything that has to be cleaned up. An object that
 /// is being deleted gets none.
-pub async fn ensure<K: Kind>(objects: &Objects<K>, object: &Arc<K>, finalizer: &str) -> Result<Arc<K>> {
+pub async fn ensure<K: Kind + PartialEq>(
+    objects: &Objects<K>,
+    object: &Arc<K>,
+    finalizer: &str,
+) -> Result<Arc<K>> {
     if object::is_deleting(object.as_ref()) || has(object.as_ref(), finalizer) {
         return Ok(object.clone());
     }

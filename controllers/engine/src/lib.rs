@@ -4,6 +4,7 @@
 //! the process) and writes through the same handle, which puts the answer of each write into the cache at once: a reconcile never acts
 //! on a state older than its own writes.
 
+mod answers;
 mod applied;
 pub mod cache;
 mod caches;

@@ -8,6 +8,7 @@ use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Precond
 use kube::core::Request;
 use serde_json::Value;
 
+use crate::answers::without_managed_fields;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::object::{self, Kind, NamespacedName};
@@ -73,7 +74,9 @@ impl<K: Kind> Objects<K> {
 
     async fn send(&self, what: String, request: HttpRequest) -> Result<K> {
         let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
-        self.client.request(request).await.map_err(|error| Error::api(what, error))
+        let text =
+            self.client.request_text(request).await.map_err(|error| Error::api(what.clone(), error))?;
+        serde_json::from_str(&without_managed_fields(&text)).map_err(|error| Error::json(what, error))
     }
 
     /// Reads the object from the server, past the cache; `None` when there is none. The cache takes it in.

@@ -138,7 +138,13 @@ fn merge_conditions(
 impl<K: Kind> Objects<K> {
     /// Makes `wanted` out of `read` with at most one patch of the object and one of its status; sends nothing when nothing differs.
     /// Conditions are merged by type: those in `owned` win over what others wrote meanwhile. Returns the object as stored.
-    pub async fn patch(&self, read: &Arc<K>, wanted: &K, owned: &[&str]) -> Result<Arc<K>> {
+    pub async fn patch(&self, read: &Arc<K>, wanted: &K, owned: &[&str]) -> Result<Arc<K>>
+    where
+        K: PartialEq,
+    {
+        if **read == *wanted {
+            return Ok(read.clone());
+        }
         let what = || format!("patch {} {}", self.kind(), NamespacedName::of(wanted));
         let value = |object: &K| serde_json::to_value(object).map_err(|error| Error::json(what(), error));
         let (from, to) = (value(read)?, value(wanted)?);

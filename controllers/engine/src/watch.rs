@@ -8,7 +8,9 @@ use kube::Client;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::{ObjectList, Request};
 use machinery::clock::Clock;
+use serde_json::value::RawValue;
 
+use crate::answers::{Identity, without_managed_fields};
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::object::Kind;
@@ -100,7 +102,7 @@ impl<K: Kind> Watcher<K> {
             self.request().watch(&parameters, version)
         };
         let request = request.map_err(|error| Error::api(what(), kube::Error::BuildRequest(error)))?;
-        let events = self.client.request_events::<K>(request).await;
+        let events = self.client.request_events::<Box<RawValue>>(request).await;
         let events = events.map_err(|error| Error::api(what(), error))?;
         pin_mut!(events);
         loop {
@@ -119,30 +121,37 @@ impl<K: Kind> Watcher<K> {
         }
     }
 
-    fn event(&self, event: WatchEvent<K>, version: &mut String) -> Result<Option<End>> {
-        let mut seen = |object: &K| {
-            if let Some(at) = &object.meta().resource_version {
-                version.clone_from(at);
-            }
+    fn event(&self, event: WatchEvent<Box<RawValue>>, version: &mut String) -> Result<Option<End>> {
+        let what = || format!("watch {}", K::plural(&self.dynamic));
+        let decode = |text: &str| -> Result<K> {
+            serde_json::from_str(text).map_err(|error| Error::json(what(), error))
         };
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                seen(&object);
-                self.cache.observe(object);
+                let text = without_managed_fields(object.get());
+                if !self.has(&text, version) {
+                    self.cache.observe(decode(&text)?);
+                }
             }
             WatchEvent::Deleted(object) => {
-                seen(&object);
+                let object = decode(&without_managed_fields(object.get()))?;
                 self.cache.observe_deleted(&object);
+                if let Some(at) = object.meta().resource_version.as_ref() {
+                    version.clone_from(at);
+                }
             }
             WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
             WatchEvent::Error(status) if status.code == 410 => return Ok(Some(End::Expired)),
-            WatchEvent::Error(status) => {
-                return Err(Error::api(
-                    format!("watch {}", K::plural(&self.dynamic)),
-                    kube::Error::Api(status),
-                ));
-            }
+            WatchEvent::Error(status) => return Err(Error::api(what(), kube::Error::Api(status))),
         }
         Ok(None)
+    }
+
+    /// Whether the cache knows the object of an event already: most are the answers of this process's own writes, come back. Notes
+    /// how far the watch is.
+    fn has(&self, text: &str, version: &mut String) -> bool {
+        let Some(identity) = Identity::read(text) else { return false };
+        (*identity.resource_version).clone_into(version);
+        self.cache.has(&identity.key(), &identity.uid, &identity.resource_version)
     }
 }
