@@ -93,17 +93,17 @@ pub enum Reset<'a> {
 }
 
 impl Reset<'_> {
-    fn filter(self, set: FieldSet) -> FieldSet {
-        let paths = |paths: &[&[&str]]| {
-            let mut set = FieldSet::default();
-            paths.iter().for_each(|path| set.insert_fields(path));
-            set
-        };
+    fn filter(self, mut set: FieldSet) -> FieldSet {
         match self {
-            Self::Nothing => set,
-            Self::Fields(reset) => set.recursive_difference(&paths(reset)),
-            Self::AllBut(kept) => set.only_under(&paths(kept)),
+            Self::Nothing => {}
+            Self::Fields(reset) => reset.iter().for_each(|path| set.remove_fields(path)),
+            Self::AllBut(kept) => {
+                let mut paths = FieldSet::default();
+                kept.iter().for_each(|path| paths.insert_fields(path));
+                set = set.only_under(&paths);
+            }
         }
+        set
     }
 }
 
@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
             managers.clear();
             return;
         };
-        let set = set.difference(&unowned());
+        let set = without_unowned(set);
         if set.is_empty() {
             return;
         }
@@ -187,9 +187,8 @@ fn types_fail(object: &Value, root: Type<'_>) -> bool {
     validate::validate(object, root, true).is_err()
 }
 
-fn unowned() -> FieldSet {
-    let mut set = FieldSet::default();
-    UNOWNED.iter().for_each(|path| set.insert_fields(path));
+fn without_unowned(mut set: FieldSet) -> FieldSet {
+    UNOWNED.iter().for_each(|path| set.remove_field(path));
     set
 }
 
@@ -269,7 +268,7 @@ fn try_apply(
     let id = writer.id(writer.manager, Operation::Apply);
     let new = writer.updater().apply(live, config, &mut managers, &id, force)?;
     if let Some(owned) = managers.get_mut(&id) {
-        owned.set = owned.set.difference(&unowned());
+        owned.set = without_unowned(std::mem::take(&mut owned.set));
         if new.is_some() {
             owned.time = Some(writer.now);
         }

@@ -53,6 +53,29 @@ impl FieldSet {
         self.insert(&path);
     }
 
+    /// Removes a path of field names, and not what is below it.
+    pub fn remove_field(&mut self, path: &[&str]) {
+        self.remove_at(path, &|node| node.member = false);
+    }
+
+    /// Removes a path of field names and everything below it.
+    pub fn remove_fields(&mut self, path: &[&str]) {
+        self.remove_at(path, &|node| *node = Node::default());
+    }
+
+    fn remove_at(&mut self, path: &[&str], remove: &dyn Fn(&mut Node)) {
+        let Some((first, rest)) = path.split_first() else { return };
+        let element = PathElement::field(first);
+        let Some(node) = self.nodes.get_mut(&element) else { return };
+        match rest {
+            [] => remove(node),
+            rest => node.children.remove_at(rest, remove),
+        }
+        if node.is_empty() {
+            self.nodes.remove(&element);
+        }
+    }
+
     /// The nodes, in order.
     pub fn nodes(&self) -> impl Iterator<Item = (&PathElement, &Node)> {
         self.nodes.iter()
@@ -104,17 +127,6 @@ impl FieldSet {
                     children: mine.children.difference(&theirs.children),
                 },
             )
-        })
-    }
-
-    /// The paths that neither are in `other` nor have a beginning that is.
-    pub fn recursive_difference(&self, other: &Self) -> Self {
-        self.combine(other, |mine, theirs| match theirs {
-            None => mine.clone(),
-            Some(theirs) if theirs.member => Node::default(),
-            Some(theirs) => {
-                Node { member: mine.member, children: mine.children.recursive_difference(&theirs.children) }
-            }
         })
     }
 

@@ -100,8 +100,10 @@ impl<'a> Updater<'a> {
             if let Some(lost) = conflicts.get(id) {
                 owned.set = owned.set.difference(lost);
             }
-            let comparison = others.get(&owned.api_version).unwrap_or(&compared);
-            owned.set = owned.set.difference(&comparison.removed);
+            let removed = &others.get(&owned.api_version).unwrap_or(&compared).removed;
+            if !removed.is_empty() {
+                owned.set = owned.set.difference(removed);
+            }
         }
         managers.retain(|_, owned| !owned.set.is_empty());
         Ok(compared)
