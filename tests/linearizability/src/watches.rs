@@ -1,6 +1,7 @@
 //! The promises of watches: ordered, unique, atomic, reliable, resumable, bookmarkable.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::history::{Kind, Log, Revision, Told, Watching};
 
@@ -75,7 +76,8 @@ fn reliability(
     let covered = |key: &str| {
         watching.namespace.is_empty() || key.split('/').next() == Some(watching.namespace.as_str())
     };
-    let mut expected = log.range(watching.from + 1..=reached).filter(|(_, change)| covered(&change.key));
+    let told = (Bound::Excluded(watching.from), Bound::Included(reached));
+    let mut expected = log.range(told).filter(|(_, change)| covered(&change.key));
     for (_, told) in &watching.told {
         let Told::Event(kind, key, revision, value) = told else { continue };
         let next = expected.next();

@@ -118,6 +118,8 @@ fn right_histories_are_accepted() {
     right().watch(9, events()).watch(11, events().split_off(2)).accepted();
     let bookmarked = [events(), vec![Told::Bookmark(14), Told::Bookmark(20)]].concat();
     right().watch(9, bookmarked).list(15, 16, &[14, 14], &[(B, 13)]).accepted();
+    // A bookmark of where the watch began says that nothing has happened.
+    right().watch(9, events()).watch(14, vec![Told::Bookmark(14)]).accepted();
     // A read beside a write sees either.
     right().watch(9, events()).read(A, 6, 7, 10).accepted();
     right().watch(9, events()).read(A, 6, 7, 12).accepted();
