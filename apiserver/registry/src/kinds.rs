@@ -111,7 +111,7 @@ impl Kind {
         let version = Version {
             name: self.version.to_owned(),
             served: true,
-            deprecation_warning: None,
+            deprecation_warning: (self.kind == "Endpoints").then(|| ENDPOINTS.to_owned()),
             schema: Structure::Known(Arc::new(schema)),
             schema_text: Box::default(),
             columns: Vec::new(),
@@ -142,6 +142,9 @@ impl Kind {
         }
     }
 }
+
+/// What everybody hears who uses Endpoints.
+const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const NETWORK: &str = "networking.k8s.io";

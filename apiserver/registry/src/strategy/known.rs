@@ -4,7 +4,7 @@ use machinery::field::FieldError;
 use machinery::types;
 use serde_json::Value;
 
-use super::{Generation, Strategy, admission, network, pod, service, storage, workload};
+use super::{Generation, Strategy, admission, autoscaler, network, node, pod, service, storage, workload};
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
@@ -15,6 +15,8 @@ pub(super) struct Rules {
     pub(super) normalize: fn(&mut Value),
     /// What the server sets at creation.
     pub(super) prepare: fn(&mut Value),
+    /// What the server sets or keeps at each update.
+    pub(super) prepare_update: fn(&mut Value, &Value),
     /// What is wrong with an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
     /// What an update must not change.
@@ -22,8 +24,13 @@ pub(super) struct Rules {
 }
 
 /// No rules.
-pub(super) const NONE: Rules =
-    Rules { normalize: |_| {}, prepare: |_| {}, validate: |_| Vec::new(), immutable: |_, _| Vec::new() };
+pub(super) const NONE: Rules = Rules {
+    normalize: |_| {},
+    prepare: |_| {},
+    prepare_update: |_, _| {},
+    validate: |_| Vec::new(),
+    immutable: |_, _| Vec::new(),
+};
 
 /// The strategy of a kind of the table.
 pub(crate) struct Known {
@@ -41,7 +48,10 @@ impl Known {
             ("", "PodTemplate") => pod::POD_TEMPLATE,
             ("", "Service") => service::SERVICE,
             ("", "ReplicationController") => workload::REPLICATION_CONTROLLER,
-            ("", "PersistentVolume" | "PersistentVolumeClaim") => storage::PENDING,
+            ("", "Node") => node::NODE,
+            ("", "PersistentVolume") => storage::VOLUME,
+            ("", "PersistentVolumeClaim") => storage::CLAIM,
+            ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::AUTOSCALER,
             ("apps", "Deployment") => workload::DEPLOYMENT,
             ("apps", "ReplicaSet") => workload::REPLICA_SET,
             ("apps", "DaemonSet") => workload::DAEMON_SET,
@@ -84,6 +94,10 @@ impl Strategy for Known {
         (self.rules.prepare)(object);
     }
 
+    fn prepare_update(&self, object: &mut Value, old: &Value) {
+        (self.rules.prepare_update)(object, old);
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
         errors.extend((self.rules.validate)(object));
@@ -116,7 +130,11 @@ impl Strategy for Known {
     }
 
     fn generation(&self) -> Generation {
-        if self.kind.generation { Generation::Spec } else { Generation::Untouched }
+        match self.kind.kind {
+            "Deployment" => Generation::SpecAndAnnotations,
+            _ if self.kind.generation => Generation::Spec,
+            _ => Generation::Untouched,
+        }
     }
 
     fn selectable(&self) -> &'static [&'static str] {

@@ -1,6 +1,7 @@
 //! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
 
 mod admission;
+mod autoscaler;
 mod config;
 mod default;
 mod definition;
@@ -9,6 +10,7 @@ mod known;
 mod lease;
 mod namespace;
 mod network;
+mod node;
 mod pod;
 mod rbac;
 mod service;
@@ -33,6 +35,8 @@ pub(crate) enum Generation {
     Untouched,
     /// When anything but `metadata` and `status` changes.
     Spec,
+    /// When anything but `metadata` and `status`, or the annotations change.
+    SpecAndAnnotations,
     /// When anything but `metadata` changes.
     All,
 }

@@ -24,6 +24,18 @@ pub(super) const POD: Rules = Rules {
     prepare: |pod| {
         let quality = quality(&pod["spec"]);
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
+        prioritize(&mut pod["spec"]);
+        tolerate(&mut pod["spec"]);
+    },
+    prepare_update: |pod, old| {
+        for field in ["priority", "preemptionPolicy"] {
+            if pod["spec"][field].is_null()
+                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
+            {
+                spec.insert(field.to_owned(), before.clone());
+            }
+        }
+        tolerate(&mut pod["spec"]);
     },
     validate: |pod| validate_spec(&pod["spec"], "spec"),
     ..NONE
@@ -35,6 +47,48 @@ pub(super) const POD_TEMPLATE: Rules = Rules {
     validate: |object| validate_spec(&object["template"]["spec"], "template.spec"),
     ..NONE
 };
+
+/// The classes that every cluster has, and their priorities.
+const CLASSES: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+
+/// A pod without a class has the priority 0.
+fn prioritize(spec: &mut Value) {
+    let class = spec["priorityClassName"].as_str().unwrap_or_default();
+    let priority = match CLASSES.iter().find(|(name, _)| *name == class) {
+        Some((_, priority)) => *priority,
+        None if class.is_empty() => 0,
+        // What others are worth is not looked up: nothing here schedules.
+        None => return,
+    };
+    if let Some(spec) = spec.as_object_mut() {
+        spec.insert("priority".into(), priority.into());
+        spec.entry("preemptionPolicy").or_insert_with(|| "PreemptLowerPriority".into());
+    }
+}
+
+/// For this long a pod stays on a node that is not ready or cannot be reached.
+const TOLERATION_SECONDS: i64 = 300;
+
+fn tolerate(spec: &mut Value) {
+    let Some(spec) = spec.as_object_mut() else { return };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
+        if !tolerations.is_array() {
+            *tolerations = json!([]);
+        }
+        let Some(list) = tolerations.as_array_mut() else { return };
+        let matches =
+            |field: &Value, wanted: &str| field.as_str().is_none_or(|text| text.is_empty() || text == wanted);
+        let tolerated =
+            list.iter().any(|one| matches(&one["key"], key) && matches(&one["effect"], "NoExecute"));
+        if !tolerated {
+            list.push(json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS,
+            }));
+        }
+    }
+}
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 

@@ -7,7 +7,22 @@ use super::default::{invalid, required};
 use super::known::{NONE, Rules};
 
 /// `v1.Service`
-pub(super) const SERVICE: Rules = Rules { normalize, validate, ..NONE };
+pub(super) const SERVICE: Rules =
+    Rules { normalize, validate, prepare: complete, prepare_update: |service, _| complete(service), ..NONE };
+
+/// What the server adds in its own name: the families of addresses, and what a headless Service has for one.
+fn complete(service: &mut Value) {
+    let Some(spec) = service["spec"].as_object_mut() else { return };
+    if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
+        return;
+    }
+    // A headless Service has its one "address" in both fields.
+    if let Some(address) = spec.get("clusterIP").filter(|address| *address != "").cloned() {
+        spec.entry("clusterIPs").or_insert_with(|| json!([address]));
+    }
+    spec.entry("ipFamilyPolicy").or_insert_with(|| "SingleStack".into());
+    spec.entry("ipFamilies").or_insert_with(|| json!(["IPv4"]));
+}
 
 fn normalize(service: &mut Value) {
     let Some(spec) = service["spec"].as_object_mut() else { return };
@@ -18,13 +33,14 @@ fn normalize(service: &mut Value) {
             port["targetPort"] = port["port"].clone();
         }
     }
+    let outside = spec.get("externalIPs").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let mut entry = |name: &str, value: Value| {
         spec.entry(name).or_insert(value);
     };
     if kind != "ExternalName" {
         entry("internalTrafficPolicy", "Cluster".into());
     }
-    if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
+    if matches!(kind.as_str(), "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && outside) {
         entry("externalTrafficPolicy", "Cluster".into());
     }
     if kind == "LoadBalancer" {
@@ -35,10 +51,6 @@ fn normalize(service: &mut Value) {
         if config["clientIP"]["timeoutSeconds"].is_null() {
             config["clientIP"]["timeoutSeconds"] = 10_800.into();
         }
-    }
-    // A headless Service has its one "address" in both fields.
-    if spec.get("clusterIP").is_some_and(|address| address == "None") {
-        spec.entry("clusterIPs").or_insert_with(|| json!(["None"]));
     }
 }
 

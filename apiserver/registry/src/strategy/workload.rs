@@ -33,6 +33,15 @@ pub(super) const DAEMON_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"maxUnavailable": 1, "maxSurge": 0}));
+        if template_generation(object).is_none() {
+            set_template_generation(object, 0);
+        }
+    },
+    prepare: |object| set_template_generation(object, 1),
+    prepare_update: |object, old| {
+        let before = template_generation(old).unwrap_or(1);
+        let changed = object["spec"]["template"] != old["spec"]["template"];
+        set_template_generation(object, before + i64::from(changed));
     },
     validate: |object| validate(object, "daemonset"),
     immutable: same_selector,
@@ -64,6 +73,7 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
         if labels.is_object() && object["spec"]["selector"].is_null() {
             object["spec"]["selector"] = labels;
         }
+        labels_of_template(object);
     },
     validate: |object| validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec"),
     ..NONE
@@ -73,6 +83,7 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
 pub(super) const JOB: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
+        labels_of_template(object);
         let Some(spec) = object["spec"].as_object_mut() else { return };
         if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
             spec.insert("completions".into(), 1.into());
@@ -110,6 +121,29 @@ pub(super) const CRON_JOB: Rules = Rules {
     },
     ..NONE
 };
+
+/// What counts the changes of a DaemonSet's template, from before `generation` did.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn template_generation(object: &Value) -> Option<i64> {
+    object["metadata"]["annotations"][TEMPLATE_GENERATION].as_str()?.parse().ok()
+}
+
+fn set_template_generation(object: &mut Value, generation: i64) {
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+    annotations[TEMPLATE_GENERATION] = generation.to_string().into();
+}
+
+/// Without labels of its own an object has those of its pods.
+fn labels_of_template(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let none = metadata.get("labels").and_then(Value::as_object).is_none_or(Map::is_empty);
+    if none && labels.as_object().is_some_and(|labels| !labels.is_empty()) {
+        metadata.insert("labels".into(), labels);
+    }
+}
 
 /// The numbers of a rolling update, where that is the strategy.
 fn rolling(strategy: &mut Value, defaults: &Value) {
@@ -185,6 +219,8 @@ fn select_own_pods(object: &mut Value) {
         return;
     }
     let (uid, name) = (meta::uid(object).to_owned(), meta::name(object).to_owned());
+    let shared = object["metadata"]["labels"].is_object()
+        && object["metadata"]["labels"] == object["spec"]["template"]["metadata"]["labels"];
     let Some(metadata) = meta::metadata_mut(&mut object["spec"]["template"]) else { return };
     let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
     for (key, value) in [
@@ -196,4 +232,8 @@ fn select_own_pods(object: &mut Value) {
         labels[key] = value.as_str().into();
     }
     object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    // Labels that were taken from the template follow it.
+    if shared {
+        object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
+    }
 }
