@@ -156,7 +156,7 @@ fn is_quantity(schema: &Schema) -> bool {
 
 fn fits(schema: &Schema, value: &Value) -> bool {
     if schema.int_or_string {
-        return value.is_string() || value.is_i64() || value.is_u64();
+        return value.is_string() || value.as_i64().is_some_and(|number| i32::try_from(number).is_ok());
     }
     match schema.kind {
         None => true,
@@ -188,18 +188,14 @@ fn found(schema: &Schema, value: &Value) -> String {
 
 fn mismatch(schema: &Schema, value: &Value, root: &Root, path: &[String]) -> String {
     let found = found(schema, value);
-    let steps: Vec<&str> = path.iter().map(String::as_str).filter(|part| !part.starts_with('[')).collect();
-    let GoPlace { holder, go_type } = root.place(path);
+    let GoPlace { holder, names, go_type } = root.place(path);
     // These have decoders of their own, which read something simpler first.
     let go_type = match schema.validation.format.as_deref() {
         Some("date-time" | "micro-time") => "string",
         _ if schema.int_or_string => "int32",
         _ => &go_type,
     };
-    format!(
-        "json: cannot unmarshal {found} into Go struct field {holder}.{} of type {go_type}",
-        steps.join(".")
-    )
+    format!("json: cannot unmarshal {found} into Go struct field {holder}.{names} of type {go_type}")
 }
 
 /// The type that is being decoded.
@@ -217,12 +213,17 @@ impl Root {
 
     fn place(&self, path: &[String]) -> GoPlace {
         let metadata = || match path {
-            [_, rest @ ..] if !rest.is_empty() => machinery::types::go_place("meta.v1.ObjectMeta", rest),
+            [metadata, rest @ ..] if !rest.is_empty() => {
+                let place = machinery::types::go_place("meta.v1.ObjectMeta", rest)?;
+                Some(GoPlace { names: format!("{metadata}.{}", place.names), ..place })
+            }
             _ => None,
         };
-        machinery::types::go_place(&self.type_name, path)
-            .or_else(metadata)
-            .unwrap_or_else(|| GoPlace { holder: self.kind.clone(), go_type: "v1.ObjectMeta".into() })
+        machinery::types::go_place(&self.type_name, path).or_else(metadata).unwrap_or_else(|| GoPlace {
+            holder: self.kind.clone(),
+            names: path.join("."),
+            go_type: "v1.ObjectMeta".into(),
+        })
     }
 }
 

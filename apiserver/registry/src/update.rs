@@ -265,6 +265,9 @@ fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
             differ(object, live, &["metadata", "status"])
                 || object["metadata"]["annotations"] != live["metadata"]["annotations"]
         }
+        Generation::SpecAndLabels => {
+            differ(object, live, &["metadata"]) || object["metadata"]["labels"] != live["metadata"]["labels"]
+        }
         Generation::All => differ(object, live, &["metadata"]),
     };
     if rises && let Some(metadata) = meta::metadata_mut(object) {

@@ -10,6 +10,8 @@ use super::{FieldType, Presence, Type, find};
 pub struct GoPlace {
     /// The struct that holds the field: `PodSpec`.
     pub holder: String,
+    /// The names on the way, those of inlined structs among them: `spec.volumes.VolumeSource.emptyDir`.
+    pub names: String,
     /// The type of the value: `[]v1.Container`.
     pub go_type: String,
 }
@@ -29,6 +31,7 @@ pub fn go_place(root: &str, path: &[String]) -> Option<GoPlace> {
     let mut holder = find(root)?;
     let mut current = FieldType::Named(holder.name);
     let mut go_type = String::new();
+    let mut names: Vec<&str> = Vec::new();
     for step in path {
         if step.starts_with('[') {
             current = match current {
@@ -44,24 +47,40 @@ pub fn go_place(root: &str, path: &[String]) -> Option<GoPlace> {
         }
         let FieldType::Named(outer) = current else { return None };
         holder = find(outer)?;
-        let (declared_in, ty) = field(holder, step)?;
+        let (declared_in, ty) = field(holder, step, &mut names)?;
+        names.push(step);
         go_type =
             NAMED.get(&(declared_in, step.as_str())).map_or_else(|| name(ty), |name| (*name).to_owned());
         current = ty.clone();
     }
-    Some(GoPlace { holder: short(holder.name).to_owned(), go_type })
+    Some(GoPlace { holder: short(holder.name).to_owned(), names: names.join("."), go_type })
 }
 
-/// A field of a type, and the type that declares it: fields of inlined types count as the outer one's.
-fn field(ty: &'static Type, wanted: &str) -> Option<(&'static str, &'static FieldType)> {
+/// A field of a type, and the type that declares it: fields of inlined types count as the outer one's. `names` takes the names of
+/// the types between.
+fn field<'p>(
+    ty: &'static Type,
+    wanted: &str,
+    names: &mut Vec<&'p str>,
+) -> Option<(&'static str, &'static FieldType)>
+where
+    'static: 'p,
+{
     ty.fields.iter().find_map(|declared| match (&declared.ty, declared.presence) {
-        (FieldType::Named(inner), Presence::Inline) => field(find(inner)?, wanted),
+        (FieldType::Named(inner), Presence::Inline) => {
+            names.push(short(inner));
+            let found = find(inner).and_then(|inner| field(inner, wanted, names));
+            if found.is_none() {
+                names.pop();
+            }
+            found
+        }
         (found, _) if declared.name == wanted => Some((ty.name, found)),
         _ => None,
     })
 }
 
-fn short(name: &str) -> &str {
+fn short(name: &'static str) -> &'static str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
@@ -109,9 +128,11 @@ mod tests {
             ),
         ] {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            let expected = GoPlace { holder: holder.to_owned(), go_type: go_type.to_owned() };
-            assert_eq!(go_place(root, &path), Some(expected), "{root} {path:?}");
+            let found = go_place(root, &path).unwrap();
+            assert_eq!((found.holder.as_str(), found.go_type.as_str()), (holder, go_type), "{root} {path:?}");
         }
+        let source = ["spec", "volumes", "[0]", "emptyDir"].map(str::to_owned);
+        assert_eq!(go_place("core.v1.Pod", &source).unwrap().names, "spec.volumes.VolumeSource.emptyDir");
         assert_eq!(go_place("core.v1.Pod", &["nothing".to_owned()]), None);
     }
 }

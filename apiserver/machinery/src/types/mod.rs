@@ -4,6 +4,7 @@
 //! Nothing is read before somebody needs it: a type when it is first asked for, a schema when the first object of its
 //! kind is written. What was read stays, for all servers of the process.
 
+mod checks;
 mod go;
 mod openapi;
 mod parse;
@@ -13,6 +14,7 @@ mod validate;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use checks::port_name;
 pub use go::{GoPlace, go_place};
 pub use openapi::{components, openapi_name};
 pub use schema::{LazySchema, zero_object};

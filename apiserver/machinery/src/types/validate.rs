@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Field, FieldType, Presence, Type, find, values};
+use super::{Field, FieldType, Presence, Type, checks, find, values};
 use crate::field::{FieldError, FieldErrorKind};
 
 /// What is wrong with `object`, of the type of that name, by its structure. `metadata` and `status` are left out: the
@@ -11,7 +11,7 @@ pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let Some(ty) = find(name) else { return errors };
     for declared in ty.fields.iter().filter(|field| !matches!(field.name, "metadata" | "status")) {
-        field(declared, &object[declared.name], declared.name, &mut errors);
+        field(ty.name, declared, &object[declared.name], declared.name, &mut errors);
     }
     errors
 }
@@ -29,13 +29,24 @@ fn structure(ty: &Type, object: &Value, path: &str, errors: &mut Vec<FieldError>
             }
             _ => {
                 let path = format!("{path}.{}", declared.name);
-                field(declared, &object[declared.name], &path, errors);
+                field(ty.name, declared, &object[declared.name], &path, errors);
             }
         }
     }
 }
 
-fn field(declared: &Field, found: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// LabelSelectors are checked as a whole, where they stand.
+const SELECTOR: &str = "meta.v1.LabelSelector";
+
+fn field(owner: &str, declared: &Field, found: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    checks::check(owner, declared.name, found, path, errors);
+    if declared.ty == FieldType::Named(SELECTOR) || !checks::are_structural(owner, declared.name) {
+        return;
+    }
+    let is_enum = matches!(declared.ty, FieldType::Enum(_));
+    if is_enum && declared.presence == Presence::NotNil && found == "" {
+        return value(&declared.ty, found, path, errors);
+    }
     if matches!(declared.ty, FieldType::Text | FieldType::Enum(_)) && found.as_str().is_none_or(str::is_empty)
     {
         if declared.required {

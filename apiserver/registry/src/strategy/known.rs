@@ -4,6 +4,7 @@ use machinery::field::FieldError;
 use machinery::types;
 use serde_json::Value;
 
+use super::default::{forbidden, invalid};
 use super::{Generation, Strategy, admission, autoscaler, network, node, pod, service, storage, workload};
 use crate::definition::Structure;
 use crate::kinds::Kind;
@@ -59,6 +60,8 @@ impl Known {
             ("batch", "Job") => workload::JOB,
             ("batch", "CronJob") => workload::CRON_JOB,
             ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
+            ("networking.k8s.io", "Ingress") => network::INGRESS,
+            ("networking.k8s.io", "IngressClass") => network::INGRESS_CLASS,
             (
                 "admissionregistration.k8s.io",
                 "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
@@ -69,6 +72,30 @@ impl Known {
         };
         Self { kind, ty: kind.type_name(), schema, rules }
     }
+}
+
+/// Fields that stay as they are, by kind.
+const IMMUTABLE: [(&str, &str); 14] = [
+    ("ControllerRevision", "data"),
+    ("EndpointSlice", "addressType"),
+    ("IPAddress", "spec.parentRef"),
+    ("IngressClass", "spec.controller"),
+    ("Job", "spec.completionMode"),
+    ("Job", "spec.selector"),
+    ("Job", "spec.podFailurePolicy"),
+    ("Job", "spec.backoffLimitPerIndex"),
+    ("PriorityClass", "preemptionPolicy"),
+    ("RuntimeClass", "handler"),
+    ("StorageClass", "parameters"),
+    ("StorageClass", "provisioner"),
+    ("StorageClass", "reclaimPolicy"),
+    ("StorageClass", "volumeBindingMode"),
+];
+
+fn immutable(object: &Value, old: &Value, field: &str) -> Option<FieldError> {
+    let at = |object: &Value| field.split('.').fold(object, |value, step| &value[step]).clone();
+    let (now, before) = (at(object), at(old));
+    (now != before).then(|| invalid(field, now, "field is immutable"))
 }
 
 impl Strategy for Known {
@@ -107,13 +134,18 @@ impl Strategy for Known {
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = self.validate(object);
         errors.extend((self.rules.immutable)(object, old));
+        if self.kind.kind == "PriorityClass" && object["value"] != old["value"] {
+            errors.push(forbidden("value", "may not be changed in an update."));
+        }
+        let kept = IMMUTABLE.iter().filter(|(kind, _)| *kind == self.kind.kind);
+        errors.extend(kept.filter_map(|(_, field)| immutable(object, old, field)));
         errors
     }
 
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         let name = if prefix { super::masked(name) } else { name.to_owned() };
         match self.kind.kind {
-            "Service" => machinery::names::dns1035_label(&name),
+            "Service" | "StatefulSet" => machinery::names::dns1123_label(&name),
             "FlowSchema" | "PriorityLevelConfiguration" | "APIService" => {
                 machinery::names::path_segment(&name)
             }
@@ -132,6 +164,7 @@ impl Strategy for Known {
     fn generation(&self) -> Generation {
         match self.kind.kind {
             "Deployment" => Generation::SpecAndAnnotations,
+            "EndpointSlice" => Generation::SpecAndLabels,
             _ if self.kind.generation => Generation::Spec,
             _ => Generation::Untouched,
         }
@@ -139,6 +172,25 @@ impl Strategy for Known {
 
     fn selectable(&self) -> &'static [&'static str] {
         self.kind.selectable
+    }
+
+    fn unknown_field(&self, field: &str) -> String {
+        match self.kind.kind {
+            "Job" => format!("field label {field:?} not supported for Job"),
+            "ResourceSlice" => {
+                format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}")
+            }
+            _ => super::unknown_field(self.selectable(), field),
+        }
+    }
+
+    /// What has run pods since before garbage collection leaves them behind.
+    fn orphans_by_default(&self) -> bool {
+        matches!(self.kind.kind, "Job" | "ReplicationController")
+    }
+
+    fn marks_deleted(&self) -> bool {
+        self.kind.kind == "Pod"
     }
 
     fn delete_returns_object(&self) -> bool {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::default::{invalid, required};
 use super::known::{NONE, Rules};
+use super::{container, scheduling};
 
 /// `v1.Pod`
 pub(super) const POD: Rules = Rules {
@@ -38,8 +39,45 @@ pub(super) const POD: Rules = Rules {
         tolerate(&mut pod["spec"]);
     },
     validate: |pod| validate_spec(&pod["spec"], "spec"),
-    ..NONE
+    immutable: kept,
 };
+
+/// Of the spec of a pod few fields can change. A real server shows the difference of its internal types, too.
+fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
+    const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+                       `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
+                       (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
+                       (allow it to be set to 1 if it was previously negative)";
+    let rest = |pod: &Value| {
+        let mut spec = pod["spec"].clone();
+        for list in ["containers", "initContainers", "ephemeralContainers"] {
+            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                container["image"] = Value::Null;
+            }
+        }
+        if let Some(spec) = spec.as_object_mut() {
+            let open = |name: &str| {
+                matches!(
+                    name,
+                    "activeDeadlineSeconds" | "tolerations" | "terminationGracePeriodSeconds" | "nodeName"
+                )
+            };
+            spec.retain(|name, _| !open(name));
+        }
+        spec
+    };
+    let tolerations = |pod: &Value| pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+    let now = tolerations(pod);
+    let mut errors = Vec::new();
+    if !tolerations(old).iter().all(|toleration| now.contains(toleration)) {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        errors.push(super::default::forbidden("spec.tolerations", why));
+    }
+    if rest(pod) != rest(old) {
+        errors.push(super::default::forbidden("spec", WHY));
+    }
+    errors
+}
 
 /// `v1.PodTemplate`
 pub(super) const POD_TEMPLATE: Rules = Rules {
@@ -190,10 +228,16 @@ pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     for group in ["initContainers", "containers"] {
         for (index, container) in list(group).iter().enumerate() {
             let path = format!("{path}.{group}[{index}]");
-            check_container(container, &path, &mut seen, &volumes, &mut errors);
+            check_name(name_of(container), &format!("{path}.name"), &mut seen, &mut errors);
+            container::check(container, &path, &volumes, &mut errors);
         }
     }
+    scheduling::check(spec, path, &mut errors);
     errors
+}
+
+fn name_of(value: &Value) -> &str {
+    value["name"].as_str().unwrap_or_default()
 }
 
 fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
@@ -204,39 +248,6 @@ fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut 
     errors.extend(names::dns1123_label(name).into_iter().map(|why| invalid(path, name, why)));
     if !seen.insert(name.to_owned()) {
         errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
-    }
-}
-
-fn check_container(
-    container: &Value,
-    path: &str,
-    seen: &mut BTreeSet<String>,
-    volumes: &BTreeSet<String>,
-    errors: &mut Vec<FieldError>,
-) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    check_name(&text(&container["name"]), &format!("{path}.name"), seen, errors);
-    let image = text(&container["image"]);
-    if image.is_empty() {
-        errors.push(required(format!("{path}.image"), ""));
-    } else if image.trim() != image {
-        let why = "must not have leading or trailing whitespace";
-        errors.push(invalid(format!("{path}.image"), image, why));
-    }
-    for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
-        let path = format!("{path}.ports[{index}].containerPort");
-        match port["containerPort"].as_i64().unwrap_or(0) {
-            0 => errors.push(required(path, "")),
-            1..=65535 => {}
-            number => errors.push(invalid(path, number, "must be between 1 and 65535, inclusive")),
-        }
-    }
-    for (index, mount) in container["volumeMounts"].as_array().into_iter().flatten().enumerate() {
-        let name = text(&mount["name"]);
-        if !name.is_empty() && !volumes.contains(&name) {
-            let path = format!("{path}.volumeMounts[{index}].name");
-            errors.push(FieldError::new(FieldErrorKind::NotFound, path, &name.into(), ""));
-        }
     }
 }
 

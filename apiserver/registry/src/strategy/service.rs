@@ -1,9 +1,11 @@
 //! Services. No addresses are given out: nothing here carries their traffic.
 
+use std::collections::BTreeSet;
+
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::{Value, json};
 
-use super::default::{invalid, required};
+use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 
 /// `v1.Service`
@@ -59,37 +61,102 @@ fn validate(service: &Value) -> Vec<FieldError> {
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut errors = Vec::new();
     let headless = spec["clusterIP"] == "None";
-    match spec["type"].as_str() {
-        Some("ExternalName") if spec["externalName"].as_str().is_none_or(str::is_empty) => {
+    let kind = spec["type"].as_str().unwrap_or_default();
+    match kind {
+        "ExternalName" if spec["externalName"].as_str().is_none_or(str::is_empty) => {
             errors.push(required("spec.externalName", ""));
         }
-        Some("ExternalName") => {}
+        "ExternalName" => {}
         _ if ports.is_empty() && !headless => errors.push(required("spec.ports", "")),
         _ => {}
     }
-    let mut names = std::collections::BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut node_ports = Vec::new();
+    let mut seen: Vec<[&Value; 2]> = Vec::new();
     for (index, port) in ports.iter().enumerate() {
         let path = format!("spec.ports[{index}]");
-        let name = port["name"].as_str().unwrap_or_default();
-        if name.is_empty() && ports.len() > 1 {
-            errors.push(required(format!("{path}.name"), ""));
-        } else if !name.is_empty() {
-            let problems = machinery::names::dns1123_label(name);
-            errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.name"), name, why)));
-            if !names.insert(name) {
-                errors.push(FieldError::new(
-                    FieldErrorKind::Duplicate,
-                    format!("{path}.name"),
-                    &name.into(),
-                    "",
-                ));
-            }
+        check_port(port, &path, ports.len() > 1, &mut names, &mut errors);
+        let node_port = port["nodePort"].as_i64().unwrap_or(0);
+        if node_port != 0 && kind == "ClusterIP" {
+            errors.push(forbidden(format!("{path}.nodePort"), "may not be used when `type` is 'ClusterIP'"));
         }
-        let number = port["port"].as_i64().unwrap_or(0);
-        if !(1..=65535).contains(&number) {
-            let why = "must be between 1 and 65535, inclusive";
-            errors.push(invalid(format!("{path}.port"), number, why));
+        if node_port != 0 && node_ports.contains(&(&port["protocol"], node_port)) {
+            errors.push(FieldError::new(
+                FieldErrorKind::Duplicate,
+                format!("{path}.nodePort"),
+                &node_port.into(),
+                "",
+            ));
+        }
+        node_ports.push((&port["protocol"], node_port));
+        let key = [&port["protocol"], &port["port"]];
+        if seen.contains(&key) {
+            let mut error = FieldError::new(FieldErrorKind::Duplicate, path, &Value::Null, "");
+            error.value = Some(format!(
+                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                key[0], key[1]
+            ));
+            errors.push(error);
+        }
+        seen.push(key);
+    }
+    balanced(spec, kind, &mut errors);
+    errors
+}
+
+fn check_port<'v>(
+    port: &'v Value,
+    path: &str,
+    several: bool,
+    names: &mut BTreeSet<&'v str>,
+    errors: &mut Vec<FieldError>,
+) {
+    let name = port["name"].as_str().unwrap_or_default();
+    if name.is_empty() && several {
+        errors.push(required(format!("{path}.name"), ""));
+    } else if !name.is_empty() {
+        let problems = machinery::names::dns1123_label(name);
+        errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.name"), name, why)));
+        if !names.insert(name) {
+            let field = format!("{path}.name");
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &name.into(), ""));
         }
     }
-    errors
+    let number = port["port"].as_i64().unwrap_or(0);
+    if !(1..=65535).contains(&number) {
+        errors.push(invalid(format!("{path}.port"), number, "must be between 1 and 65535, inclusive"));
+    }
+}
+
+/// What only Services with a load balancer can have, or those that can be reached from outside.
+fn balanced(spec: &Value, kind: &str, errors: &mut Vec<FieldError>) {
+    let is_set = |field: &str| !spec[field].is_null();
+    let balanced = kind == "LoadBalancer";
+    for (field, shown) in [
+        ("allocateLoadBalancerNodePorts", "spec.allocateLoadBalancerNodePorts"),
+        ("loadBalancerClass", "spec.loadBalancerClass"),
+        ("loadBalancerSourceRanges", "spec.LoadBalancerSourceRanges"),
+    ] {
+        let some = is_set(field) && spec[field].as_array().is_none_or(|list| !list.is_empty());
+        if some && !balanced {
+            errors.push(forbidden(shown, "may only be used when `type` is 'LoadBalancer'"));
+        }
+    }
+    let outside = spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty());
+    let reachable = matches!(kind, "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && outside);
+    let policy = &spec["externalTrafficPolicy"];
+    if policy.as_str().is_some_and(|text| !text.is_empty()) && !reachable {
+        let why = "may only be set for externally-accessible services";
+        errors.push(invalid("spec.externalTrafficPolicy", policy.clone(), why));
+    }
+    let health = spec["healthCheckNodePort"].as_i64().unwrap_or(0);
+    if health != 0 && !(balanced && policy == "Local") {
+        let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        errors.push(invalid("spec.healthCheckNodePort", health, why));
+    }
+    let seconds = &spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"];
+    if let Some(seconds) = seconds.as_i64().filter(|seconds| !(1..=86_400).contains(seconds)) {
+        let why = "must be greater than 0 and less than 86400";
+        errors.push(invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, why));
+    }
 }

@@ -2,10 +2,11 @@
 
 use machinery::field::FieldError;
 use machinery::meta;
+use machinery::names::validate_labels;
 use machinery::selector::LabelSelector;
 use serde_json::{Map, Value, json};
 
-use super::default::{invalid, required};
+use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 use super::pod::{default_template, validate_spec};
 
@@ -15,7 +16,11 @@ pub(super) const DEPLOYMENT: Rules = Rules {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["strategy"], &json!({"maxUnavailable": "25%", "maxSurge": "25%"}));
     },
-    validate: |object| validate(object, "deployment"),
+    validate: |object| {
+        let mut errors = validate(object, "deployment");
+        errors.extend(rollout(&object["spec"]));
+        errors
+    },
     immutable: same_selector,
     ..NONE
 };
@@ -43,9 +48,12 @@ pub(super) const DAEMON_SET: Rules = Rules {
         let changed = object["spec"]["template"] != old["spec"]["template"];
         set_template_generation(object, before + i64::from(changed));
     },
-    validate: |object| validate(object, "daemonset"),
+    validate: |object| {
+        let mut errors = validate(object, "daemonset");
+        errors.extend(update_of_daemons(&object["spec"]["updateStrategy"]));
+        errors
+    },
     immutable: same_selector,
-    ..NONE
 };
 
 /// `apps/v1` StatefulSet
@@ -60,8 +68,12 @@ pub(super) const STATEFUL_SET: Rules = Rules {
             claim.insert("status".into(), json!({"phase": "Pending"}));
         }
     },
-    validate: |object| validate(object, "statefulset"),
-    immutable: same_selector,
+    validate: |object| {
+        let mut errors = validate(object, "statefulset");
+        errors.extend(stateful(&object["spec"]));
+        errors
+    },
+    immutable: kept_of_stateful_sets,
     ..NONE
 };
 
@@ -75,7 +87,26 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
         }
         labels_of_template(object);
     },
-    validate: |object| validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec"),
+    validate: |object| {
+        let (spec, mut errors) = (&object["spec"], Vec::new());
+        let (selector, template) = (&spec["selector"], &spec["template"]);
+        if selector.as_object().is_none_or(Map::is_empty) {
+            errors.push(required("spec.selector", ""));
+        }
+        if template.is_null() {
+            errors.push(required("spec.template", ""));
+            return errors;
+        }
+        let labels = &template["metadata"]["labels"];
+        errors.extend(validate_labels(Some(labels), "spec.template.labels"));
+        let wanted = selector.as_object().into_iter().flatten();
+        if !wanted.clone().all(|(key, value)| labels.get(key) == Some(value)) {
+            let why = "`selector` does not match template `labels`";
+            errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
+        }
+        errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
+        errors
+    },
     ..NONE
 };
 
@@ -103,8 +134,18 @@ pub(super) const JOB: Rules = Rules {
     },
     prepare: select_own_pods,
     validate: |object| {
-        let mut errors = validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec");
+        let labels = &object["spec"]["template"]["metadata"]["labels"];
+        let mut errors = validate_labels(Some(labels), "spec.template.labels");
+        errors.extend(validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec"));
         errors.extend(never_always(&object["spec"], "spec"));
+        errors.extend(job(&object["spec"]));
+        errors
+    },
+    immutable: |object, old| {
+        let mut errors = Vec::new();
+        if object["spec"]["template"] != old["spec"]["template"] {
+            errors.push(invalid("spec.template", Value::Null, "field is immutable"));
+        }
         errors
     },
     ..NONE
@@ -115,7 +156,10 @@ pub(super) const CRON_JOB: Rules = Rules {
     normalize: |object| default_template(&mut object["spec"]["jobTemplate"]["spec"]["template"]),
     validate: |object| {
         let job = &object["spec"]["jobTemplate"]["spec"];
-        let mut errors = validate_spec(&job["template"]["spec"], "spec.jobTemplate.spec.template.spec");
+        let labels = &job["template"]["metadata"]["labels"];
+        let mut errors = validate_labels(Some(labels), "spec.jobTemplate.spec.template.labels");
+        errors.extend(schedule(object));
+        errors.extend(validate_spec(&job["template"]["spec"], "spec.jobTemplate.spec.template.spec"));
         errors.extend(never_always(job, "spec.jobTemplate.spec"));
         errors
     },
@@ -161,32 +205,238 @@ fn rolling(strategy: &mut Value, defaults: &Value) {
 fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (spec, path) = (&object["spec"], "spec.selector");
-    let selector = &spec["selector"];
+    let (selector, template) = (&spec["selector"], &spec["template"]);
     if selector.is_null() {
         errors.push(required(path, ""));
     } else if selector.as_object().is_none_or(Map::is_empty) {
         errors.push(invalid(path, selector.clone(), format!("empty selector is invalid for {kind}")));
     }
+    let labels = &template["metadata"]["labels"];
+    errors.extend(validate_labels(Some(labels), "spec.template.labels"));
     match LabelSelector::from_object(selector) {
-        Err(problem) => errors.push(invalid(path, selector.clone(), problem)),
+        Err(_) => errors
+            .push(unreadable(selector, if kind == "statefulset" { "" } else { "invalid label selector" })),
         Ok(parsed) => {
-            let labels = &spec["template"]["metadata"]["labels"];
-            if !parsed.is_empty() && !parsed.matches(labels.as_object()) {
-                let shown = if labels.is_null() { json!({}) } else { labels.clone() };
+            // A missing selector matches nothing.
+            if selector.is_null() || (!parsed.is_empty() && !parsed.matches(labels.as_object())) {
                 let why = "`selector` does not match template `labels`";
-                errors.push(invalid("spec.template.metadata.labels", shown, why));
+                errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
             }
         }
     }
-    errors.extend(validate_spec(&spec["template"]["spec"], "spec.template.spec"));
-    let policy = &spec["template"]["spec"]["restartPolicy"];
+    errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
+    let policy = &template["spec"]["restartPolicy"];
     if policy.is_string() && policy != "Always" {
         let field = "spec.template.spec.restartPolicy";
         errors.push(FieldError::not_supported(field, policy, &["Always".into()]));
     }
-    if spec["replicas"].as_i64().is_some_and(|replicas| replicas < 0) {
-        let why = "must be greater than or equal to 0";
-        errors.push(invalid("spec.replicas", spec["replicas"].clone(), why));
+    errors
+}
+
+/// A selector that cannot be read, with its fields in the order of the Go type.
+fn unreadable(selector: &Value, why: &str) -> FieldError {
+    let parts = ["matchLabels", "matchExpressions"].into_iter().filter(|part| !selector[*part].is_null());
+    let parts: Vec<String> = parts.map(|part| format!("\"{part}\":{}", selector[part])).collect();
+    let mut error = invalid("spec.selector", Value::Null, why);
+    error.value = Some(format!("{{{}}}", parts.join(",")));
+    error
+}
+
+/// The strategy of a Deployment, and what depends on it.
+fn rollout(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let strategy = &spec["strategy"];
+    let shown = |strategy: &Value| {
+        let rolling = &strategy["rollingUpdate"];
+        let rolling = match rolling.is_object() {
+            true => format!(
+                "{{\"MaxUnavailable\":{},\"MaxSurge\":{}}}",
+                rolling["maxUnavailable"], rolling["maxSurge"]
+            ),
+            false => "null".to_owned(),
+        };
+        format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"])
+    };
+    match strategy["type"].as_str() {
+        Some("Recreate") if strategy["rollingUpdate"].is_object() => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(forbidden("spec.strategy.rollingUpdate", why));
+        }
+        Some("Recreate") => {}
+        Some("RollingUpdate") => errors.extend(no_step(
+            "spec.strategy.rollingUpdate",
+            &strategy["rollingUpdate"],
+            "may not be 0 when `maxSurge` is 0",
+        )),
+        _ => {
+            let allowed = ["Recreate".into(), "RollingUpdate".into()];
+            let mut error = FieldError::not_supported("spec.strategy", &Value::Null, &allowed);
+            error.value = Some(shown(strategy));
+            errors.push(error);
+        }
+    }
+    let ready = spec["minReadySeconds"].as_i64().unwrap_or(0);
+    if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64().filter(|deadline| *deadline <= ready) {
+        errors.push(invalid(
+            "spec.progressDeadlineSeconds",
+            deadline,
+            "must be greater than minReadySeconds",
+        ));
+    }
+    errors
+}
+
+fn is_zero(amount: &Value) -> bool {
+    amount.is_null() || *amount == 0 || *amount == "0%"
+}
+
+/// A rolling update that can neither add nor remove.
+fn no_step(path: &str, rolling: &Value, why: &str) -> Option<FieldError> {
+    let stuck = rolling.is_object() && is_zero(&rolling["maxSurge"]) && is_zero(&rolling["maxUnavailable"]);
+    stuck.then(|| invalid(format!("{path}.maxUnavailable"), rolling["maxUnavailable"].clone(), why))
+}
+
+fn update_of_daemons(strategy: &Value) -> Vec<FieldError> {
+    let path = "spec.updateStrategy";
+    let rolling = &strategy["rollingUpdate"];
+    let field = |name: &str| format!("{path}.rollingUpdate.{name}");
+    match strategy["type"].as_str() {
+        Some("OnDelete") => Vec::new(),
+        Some("RollingUpdate") => match (is_zero(&rolling["maxUnavailable"]), is_zero(&rolling["maxSurge"])) {
+            (true, true) => vec![required(field("maxUnavailable"), "cannot be 0 when maxSurge is 0")],
+            (false, false) => {
+                let why = "may not be set when maxUnavailable is non-zero";
+                vec![invalid(field("maxSurge"), rolling["maxSurge"].clone(), why)]
+            }
+            _ => Vec::new(),
+        },
+        _ => {
+            let allowed = ["RollingUpdate".into(), "OnDelete".into()];
+            let mut error = FieldError::not_supported(path, &Value::Null, &allowed);
+            let rolling = match rolling.is_object() {
+                true => format!(
+                    "{{\"MaxUnavailable\":{},\"MaxSurge\":{}}}",
+                    rolling["maxUnavailable"], rolling["maxSurge"]
+                ),
+                false => "null".to_owned(),
+            };
+            error.value = Some(format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"]));
+            vec![error]
+        }
+    }
+}
+
+/// What only StatefulSets have.
+fn stateful(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = &spec["podManagementPolicy"];
+    if !matches!(policy.as_str(), Some("OrderedReady" | "Parallel")) {
+        errors.push(invalid(
+            "spec.podManagementPolicy",
+            policy.clone(),
+            "must be 'OrderedReady' or 'Parallel'",
+        ));
+    }
+    let strategy = &spec["updateStrategy"];
+    let rolling = &strategy["rollingUpdate"];
+    match strategy["type"].as_str() {
+        Some("OnDelete") if rolling.is_object() => {
+            let why = "only allowed for updateStrategy 'RollingUpdate'";
+            errors.push(invalid("spec.updateStrategy.rollingUpdate", rolling.clone(), why));
+        }
+        Some("OnDelete" | "RollingUpdate") => {}
+        _ => {
+            let mut error =
+                invalid("spec.updateStrategy", Value::Null, "must be 'RollingUpdate' or 'OnDelete'");
+            let rolling = match rolling.is_object() {
+                true => format!(
+                    "{{\"Partition\":{},\"MaxUnavailable\":{}}}",
+                    rolling["partition"], rolling["maxUnavailable"]
+                ),
+                false => "null".to_owned(),
+            };
+            error.value = Some(format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"]));
+            errors.push(error);
+        }
+    }
+    errors
+}
+
+/// Of the spec of a StatefulSet few fields can change.
+fn kept_of_stateful_sets(object: &Value, old: &Value) -> Vec<FieldError> {
+    const OPEN: [&str; 7] = [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ];
+    let rest = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        if let Some(spec) = spec.as_object_mut() {
+            spec.retain(|name, _| !OPEN.contains(&name.as_str()));
+        }
+        spec
+    };
+    if rest(object) == rest(old) {
+        return Vec::new();
+    }
+    let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
+               'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+    vec![forbidden("spec", why)]
+}
+
+/// Names of CronJobs leave room for what the names of their Jobs add.
+const CRON_JOB_NAME_MAX: usize = 52;
+
+/// When a CronJob runs.
+fn schedule(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if meta::name(object).len() > CRON_JOB_NAME_MAX {
+        let why = format!("must be no more than {CRON_JOB_NAME_MAX} characters");
+        errors.push(invalid("metadata.name", meta::name(object), why));
+    }
+    let text = object["spec"]["schedule"].as_str().unwrap_or_default();
+    let fields = text.split_whitespace().count();
+    if !text.is_empty() && !text.starts_with('@') && fields != 5 {
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let why = format!("expected exactly 5 fields, found {}: [{}]", fields.len(), fields.join(" "));
+        errors.push(invalid("spec.schedule", text, why));
+    }
+    if object["spec"]["timeZone"] == "" {
+        errors.push(invalid("spec.timeZone", "", "timeZone must be nil or non-empty string"));
+    }
+    errors
+}
+
+/// What belongs together in a Job.
+fn job(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let indexed = spec["completionMode"] == "Indexed";
+    if indexed && spec["completions"].is_null() {
+        errors.push(required("spec.completions", "when completion mode is Indexed"));
+    }
+    for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+        if !indexed && !spec[field].is_null() {
+            let why = "requires indexed completion mode";
+            errors.push(invalid(format!("spec.{field}"), spec[field].clone(), why));
+        }
+    }
+    if !spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null() {
+        errors.push(required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified"));
+    }
+    if let (Some(most), Some(all)) = (spec["maxFailedIndexes"].as_i64(), spec["completions"].as_i64())
+        && most > all
+    {
+        errors.push(invalid("spec.maxFailedIndexes", most, "must be less than or equal to completions"));
+    }
+    if spec["podFailurePolicy"].is_object()
+        && spec["podReplacementPolicy"].as_str().is_some_and(|policy| policy != "Failed")
+    {
+        let policy = &spec["podReplacementPolicy"];
+        errors.push(FieldError::not_supported("spec.podReplacementPolicy", policy, &["Failed".into()]));
     }
     errors
 }
