@@ -59,6 +59,15 @@ fn root(ty: &Type) -> Schema {
     schema
 }
 
+/// A type whose objects carry their kind inside others.
+fn typed(name: &str) -> Schema {
+    let mut schema = find(name).map_or_else(object, structure);
+    for field in ["apiVersion", "kind"] {
+        schema.properties.insert(field.into(), Box::new(of_kind(Kind::String)));
+    }
+    schema
+}
+
 fn structure(ty: &Type) -> Schema {
     let mut schema = object();
     schema.atomic_map = ty.atomic;
@@ -117,8 +126,12 @@ fn value(ty: &FieldType) -> Schema {
         FieldType::MicroTime => formatted(Kind::String, "micro-time"),
         FieldType::Quantity => formatted(Kind::String, QUANTITY),
         FieldType::IntOrString => Schema { int_or_string: true, ..Schema::default() },
-        FieldType::Raw | FieldType::FieldsV1 => Schema { preserve_unknown_fields: true, ..object() },
+        FieldType::Raw | FieldType::FieldsV1 => {
+            Schema { preserve_unknown_fields: true, atomic_map: true, ..object() }
+        }
         FieldType::Texts => list(of_kind(Kind::String)),
+        // Claims stand in StatefulSets as whole objects.
+        FieldType::Named("core.v1.PersistentVolumeClaim") => typed("core.v1.PersistentVolumeClaim"),
         FieldType::Named(name) => find(name).map_or_else(object, structure),
         FieldType::List(item) => list(value(item)),
         FieldType::Map(item) => {

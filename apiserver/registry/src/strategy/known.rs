@@ -5,7 +5,9 @@ use machinery::types;
 use serde_json::Value;
 
 use super::default::{forbidden, invalid};
-use super::{Generation, Strategy, admission, autoscaler, network, node, pod, service, storage, workload};
+use super::{
+    Generation, Strategy, admission, autoscaler, job, network, node, pod, service, storage, workload,
+};
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
@@ -57,8 +59,8 @@ impl Known {
             ("apps", "ReplicaSet") => workload::REPLICA_SET,
             ("apps", "DaemonSet") => workload::DAEMON_SET,
             ("apps", "StatefulSet") => workload::STATEFUL_SET,
-            ("batch", "Job") => workload::JOB,
-            ("batch", "CronJob") => workload::CRON_JOB,
+            ("batch", "Job") => job::JOB,
+            ("batch", "CronJob") => job::CRON_JOB,
             ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
             ("networking.k8s.io", "Ingress") => network::INGRESS,
             ("networking.k8s.io", "IngressClass") => network::INGRESS_CLASS,

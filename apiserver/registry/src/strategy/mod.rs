@@ -7,6 +7,7 @@ mod container;
 mod default;
 mod definition;
 mod event;
+mod job;
 mod known;
 mod lease;
 mod namespace;
