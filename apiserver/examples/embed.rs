@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::open(store, clock.clone(), random, Options::default()).await?;
     let definitions = registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let (lamp, definitions) = (serde_json::from_str(include_str!("lamp.json"))?, definitions.ok_or("none")?);
-    registry.create(&mut Context::internal("embed"), &definitions, "", "", Input::new(lamp)).await?;
+    registry.create(&mut Context::internal("embed"), &definitions, "", Input::new(lamp)).await?;
     let builder = Server::builder(registry.clone(), clock).authorizer(AllowAll);
     let server = builder.connect(SWITCH, Switch(registry)).build();
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:8080".to_owned());

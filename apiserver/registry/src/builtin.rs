@@ -1,7 +1,9 @@
 //! Decoding of built-in kinds, whose types are Go structs on a real server: the errors show it.
 
+use std::sync::LazyLock;
+
 use machinery::schema::{Kind, Schema};
-use machinery::types::Presence;
+use machinery::types::{GoPlace, LazySchema, Presence};
 use serde_json::Value;
 
 use crate::decode::empty;
@@ -16,24 +18,31 @@ pub(crate) fn decode(
     schema: &Schema,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    let mut walk = Walk { unknown: Vec::new() };
+    let mut walk = Walk { unknown: Vec::new(), root: Root::new(definition) };
     let mut path = Vec::new();
-    walk.object(schema, object, &definition.kind, &mut path)?;
+    walk.object(schema, object, &mut path)?;
     Ok(walk.unknown)
+}
+
+/// Checks the types of a `DeleteOptions`.
+///
+/// # Errors
+/// What Go's decoder says about the first value of a wrong type.
+pub fn check_delete_options(options: &mut Value) -> Result<(), String> {
+    const NAME: &str = "meta.v1.DeleteOptions";
+    static SCHEMA: LazyLock<LazySchema> = LazyLock::new(|| LazySchema::new(NAME.to_owned()));
+    let root = Root { kind: "DeleteOptions".to_owned(), type_name: NAME.to_owned() };
+    let mut walk = Walk { unknown: Vec::new(), root };
+    walk.object(SCHEMA.get(), options, &mut Vec::new())
 }
 
 struct Walk {
     unknown: Vec<String>,
+    root: Root,
 }
 
 impl Walk {
-    fn object(
-        &mut self,
-        schema: &Schema,
-        object: &mut Value,
-        owner: &str,
-        path: &mut Vec<String>,
-    ) -> Result<(), String> {
+    fn object(&mut self, schema: &Schema, object: &mut Value, path: &mut Vec<String>) -> Result<(), String> {
         let Some(map) = object.as_object_mut() else { return Ok(()) };
         let keys: Vec<String> = map.keys().cloned().collect();
         for key in keys {
@@ -59,8 +68,7 @@ impl Walk {
                     *value = "".into();
                 }
                 (Some(child), Some(value)) => {
-                    let owner = if root && key == "metadata" { "ObjectMeta" } else { owner };
-                    self.value(child, value, owner, path)?;
+                    self.value(child, value, path)?;
                     if known && left_out(child, &key, value) {
                         map.remove(&key);
                     }
@@ -76,13 +84,7 @@ impl Walk {
         Ok(())
     }
 
-    fn value(
-        &mut self,
-        schema: &Schema,
-        value: &mut Value,
-        owner: &str,
-        path: &mut Vec<String>,
-    ) -> Result<(), String> {
+    fn value(&mut self, schema: &Schema, value: &mut Value, path: &mut Vec<String>) -> Result<(), String> {
         if value.is_null() {
             return Ok(());
         }
@@ -90,15 +92,18 @@ impl Walk {
             return quantity(value);
         }
         if !fits(schema, value) {
-            return Err(mismatch(schema, value, owner, path));
+            return Err(mismatch(schema, value, &self.root, path));
         }
         match value {
-            Value::Object(_) => self.object(schema, value, owner, path),
+            Value::Object(_) => self.object(schema, value, path),
             Value::Array(list) => {
                 let Some(items) = schema.items.as_deref() else { return Ok(()) };
                 for (index, item) in list.iter_mut().enumerate() {
+                    if item.is_null() {
+                        *item = zero(items);
+                    }
                     path.push(format!("[{index}]"));
-                    self.value(items, item, owner, path)?;
+                    self.value(items, item, path)?;
                     path.pop();
                 }
                 Ok(())
@@ -106,6 +111,17 @@ impl Walk {
             Value::String(text) => check_format(schema.validation.format.as_deref(), text),
             _ => Ok(()),
         }
+    }
+}
+
+/// What Go reads null as where a value must be.
+fn zero(schema: &Schema) -> Value {
+    match schema.kind {
+        Some(Kind::String) => "".into(),
+        Some(Kind::Object) => Value::Object(serde_json::Map::new()),
+        Some(Kind::Integer | Kind::Number) => 0.into(),
+        Some(Kind::Boolean) => false.into(),
+        _ => Value::Null,
     }
 }
 
@@ -140,58 +156,74 @@ fn is_quantity(schema: &Schema) -> bool {
 
 fn fits(schema: &Schema, value: &Value) -> bool {
     if schema.int_or_string {
-        return value.is_string() || value.is_i64() || value.is_u64();
+        return value.is_string() || value.as_i64().is_some_and(|number| i32::try_from(number).is_ok());
     }
     match schema.kind {
         None => true,
         Some(Kind::Object) => value.is_object(),
         Some(Kind::Array) => value.is_array(),
         Some(Kind::String) => value.is_string(),
-        Some(Kind::Integer) => value.is_i64() || value.is_u64(),
+        Some(Kind::Integer) if schema.validation.format.as_deref() == Some("int32") => {
+            value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+        }
+        Some(Kind::Integer) => value.is_i64(),
         Some(Kind::Number) => value.is_number(),
         Some(Kind::Boolean) => value.is_boolean(),
     }
 }
 
-fn mismatch(schema: &Schema, value: &Value, owner: &str, path: &[String]) -> String {
-    let found = match value {
-        Value::Object(_) => "object",
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Bool(_) => "bool",
-        _ => "number",
-    };
-    let place: Vec<&str> = path.iter().map(String::as_str).filter(|part| !part.starts_with('[')).collect();
-    let place = place.join(".");
-    // Go names the struct type that holds the field: for a nested one, by convention, the kind and the field.
-    let holder = match path {
-        [first, _, ..] if first == "spec" || first == "status" => {
-            let mut letters = first.chars();
-            let capital: String =
-                letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect();
-            format!("{owner}{capital}")
+fn found(schema: &Schema, value: &Value) -> String {
+    match value {
+        Value::Object(_) => "object".into(),
+        Value::Array(_) => "array".into(),
+        Value::String(_) => "string".into(),
+        Value::Bool(_) => "bool".into(),
+        // Of numbers that are too large or not whole Go shows which.
+        _ if matches!(schema.kind, Some(Kind::Integer | Kind::Number)) || schema.int_or_string => {
+            format!("number {value}")
         }
-        _ => owner.to_owned(),
-    };
-    format!(
-        "json: cannot unmarshal {found} into Go struct field {holder}.{place} of type {}",
-        go_type(schema)
-    )
+        _ => "number".into(),
+    }
 }
 
-fn go_type(schema: &Schema) -> String {
-    match schema.kind {
-        Some(Kind::String) if schema.validation.format.as_deref() == Some("byte") => "[]uint8".into(),
-        Some(Kind::String) => "string".into(),
-        Some(Kind::Boolean) => "bool".into(),
-        Some(Kind::Integer) if schema.validation.format.as_deref() == Some("int32") => "int32".into(),
-        Some(Kind::Integer) => "int64".into(),
-        Some(Kind::Number) => "float64".into(),
-        Some(Kind::Array) => format!("[]{}", schema.items.as_deref().map_or("string".into(), go_type)),
-        _ => match schema.additional_properties.as_deref() {
-            Some(values) => format!("map[string]{}", go_type(values)),
-            None => "struct".into(),
-        },
+fn mismatch(schema: &Schema, value: &Value, root: &Root, path: &[String]) -> String {
+    let found = found(schema, value);
+    let GoPlace { holder, names, go_type } = root.place(path);
+    // These have decoders of their own, which read something simpler first.
+    let go_type = match schema.validation.format.as_deref() {
+        Some("date-time" | "micro-time") => "string",
+        _ if schema.int_or_string => "int32",
+        _ => &go_type,
+    };
+    format!("json: cannot unmarshal {found} into Go struct field {holder}.{names} of type {go_type}")
+}
+
+/// The type that is being decoded.
+struct Root {
+    kind: String,
+    type_name: String,
+}
+
+impl Root {
+    fn new(definition: &Definition) -> Self {
+        let version = definition.storage_version.as_str();
+        let type_name = machinery::types::name_of(&definition.group, version, &definition.kind);
+        Self { kind: definition.kind.clone(), type_name }
+    }
+
+    fn place(&self, path: &[String]) -> GoPlace {
+        let metadata = || match path {
+            [metadata, rest @ ..] if !rest.is_empty() => {
+                let place = machinery::types::go_place("meta.v1.ObjectMeta", rest)?;
+                Some(GoPlace { names: format!("{metadata}.{}", place.names), ..place })
+            }
+            _ => None,
+        };
+        machinery::types::go_place(&self.type_name, path).or_else(metadata).unwrap_or_else(|| GoPlace {
+            holder: self.kind.clone(),
+            names: path.join("."),
+            go_type: "v1.ObjectMeta".into(),
+        })
     }
 }
 

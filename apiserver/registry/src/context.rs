@@ -153,6 +153,8 @@ pub struct ListOptions {
     pub resource_version: String,
     /// `resourceVersionMatch`
     pub resource_version_match: String,
+    /// `sendInitialEvents`, which is refused: lists have no events.
+    pub send_initial_events: Option<bool>,
 }
 
 /// Parameters of a watch, as texts of the query; empty for absent ones. The time limit is the caller's.
@@ -170,8 +172,6 @@ pub struct WatchOptions {
     pub bookmarks: bool,
     /// `sendInitialEvents`, when given.
     pub send_initial_events: Option<bool>,
-    /// Watch this object only (`GET …/name?watch=true`); empty for all.
-    pub name: String,
 }
 
 /// What must hold of the object for a deletion to happen.

@@ -19,7 +19,7 @@ use crate::{decode, object_meta};
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Creates an object. `name` is the name in the path (custom objects may be posted to it), mostly empty.
+    /// Creates an object. Custom objects may be posted to a path with a name, which means nothing then.
     ///
     /// # Errors
     /// 400, 403, 404 for the namespace, 409 `AlreadyExists`, 422.
@@ -28,11 +28,10 @@ impl Registry {
         context: &mut Context,
         served: &Served,
         namespace: &str,
-        name: &str,
         input: Input,
     ) -> Result<Written, Status> {
         let object = decode::input(context, served, input)?;
-        let target = Target { served, namespace, name, subresource: Subresource::None };
+        let target = Target { served, namespace, name: "", subresource: Subresource::None };
         self.create_object(context, target, object, Ownership::Note).await
     }
 
@@ -91,7 +90,7 @@ impl Registry {
         self.system_fields(&mut object);
         prepare(served, &mut object);
         let errors = write::validate(target, &object, None, false);
-        target.refuse(target.name, &errors)?;
+        target.refuse(&object, &errors)?;
         if let Some(refusal) = &context.create_refusal {
             return Err(refusal.clone());
         }

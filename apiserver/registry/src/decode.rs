@@ -26,7 +26,7 @@ pub(crate) fn refused(served: &Served, problem: &str) -> Status {
 }
 
 /// Reports what strict decoding found as `fieldValidation` asks for. The error is the sentence of the refusal.
-pub(crate) fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), String> {
+pub fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), String> {
     if problems.is_empty() {
         return Ok(());
     }

@@ -57,12 +57,20 @@ impl Registry {
         let uid = meta::uid(&object).to_owned();
         let before = object.clone();
         served.strategy().prepare_delete(&mut object);
-        set_finalizers(&mut object, options);
+        let orphans = served.strategy().orphans_by_default();
+        set_finalizers(&mut object, options, orphans);
+        let silent = options.orphan_dependents.is_none() && options.propagation.is_none();
+        if orphans && silent && served.definition.kind == "Job" {
+            context.warnings.push(ORPHANED_PODS.to_owned());
+        }
         let grace = served.strategy().grace_period(&object, options.grace_period_seconds);
         if let Some(why) = served.strategy().undeletable(target.name) {
             return Err(Status::forbidden(served.resource(), target.name, why).into());
         }
         if !held(&object) && grace == 0 {
+            if served.strategy().marks_deleted() {
+                self.mark(served, &mut object, grace);
+            }
             let last = Document::new(&self.to_storage(served, object).await?);
             let mut revision = entry.revision;
             if !context.dry_run {
@@ -190,13 +198,18 @@ fn check_plainly(target: &Target<'_>, object: &Value, options: &DeleteOptions) -
     Ok(())
 }
 
+/// What somebody hears who deletes a Job and does not say what to do with its pods.
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
+                             to remove them or set propagationPolicy=Orphan to suppress this warning";
+
 /// The finalizers of the garbage collector follow the propagation that is asked for.
-fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
+fn set_finalizers(object: &mut Value, options: &DeleteOptions, orphans_by_default: bool) {
     let current: Vec<&str> = meta::finalizers(object).collect();
     let orphan = match (options.orphan_dependents, options.propagation) {
         (Some(orphan), _) => orphan,
         (None, Some(propagation)) => propagation == Propagation::Orphan,
-        (None, None) => current.contains(&ORPHAN),
+        (None, None) if current.contains(&FOREGROUND) => false,
+        (None, None) => orphans_by_default || current.contains(&ORPHAN),
     };
     let foreground = match (options.orphan_dependents, options.propagation) {
         (Some(_), _) => false,

@@ -111,7 +111,7 @@ impl Kind {
         let version = Version {
             name: self.version.to_owned(),
             served: true,
-            deprecation_warning: None,
+            deprecation_warning: (self.kind == "Endpoints").then(|| ENDPOINTS.to_owned()),
             schema: Structure::Known(Arc::new(schema)),
             schema_text: Box::default(),
             columns: Vec::new(),
@@ -142,6 +142,9 @@ impl Kind {
         }
     }
 }
+
+/// What everybody hears who uses Endpoints.
+const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const NETWORK: &str = "networking.k8s.io";
@@ -177,24 +180,24 @@ static KINDS: [Kind; 47] = [
     kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]).status().generation().conditional(),
     kind(NETWORK, "Ingress", "ingresses", &["ing"]).status().generation(),
     kind(NETWORK, "IngressClass", "ingressclasses", &[]).cluster().generation(),
-    kind(NETWORK, "IPAddress", "ipaddresses", &["ip"]).cluster().generation().selectable(&["spec.parentRef.resource"]),
+    kind(NETWORK, "IPAddress", "ipaddresses", &["ip"]).cluster().selectable(&["spec.parentRef.resource"]),
     kind(NETWORK, "NetworkPolicy", "networkpolicies", &["netpol"]).generation(),
-    kind(NETWORK, "ServiceCIDR", "servicecidrs", &[]).cluster().status().generation(),
+    kind(NETWORK, "ServiceCIDR", "servicecidrs", &[]).cluster().status(),
     kind("discovery.k8s.io", "EndpointSlice", "endpointslices", &[]).generation(),
-    kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional(),
+    kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional().create_on_update(),
     kind("scheduling.k8s.io", "PriorityClass", "priorityclasses", &["pc"]).cluster().generation(),
-    kind(STORAGE, "CSIDriver", "csidrivers", &[]).cluster().conditional(),
-    kind(STORAGE, "CSINode", "csinodes", &[]).cluster().conditional(),
+    kind(STORAGE, "CSIDriver", "csidrivers", &[]).cluster().conditional().returns_deleted(),
+    kind(STORAGE, "CSINode", "csinodes", &[]).cluster().conditional().returns_deleted(),
     kind(STORAGE, "CSIStorageCapacity", "csistoragecapacities", &[]).conditional(),
-    kind(STORAGE, "StorageClass", "storageclasses", &["sc"]).cluster(),
-    kind(STORAGE, "VolumeAttachment", "volumeattachments", &[]).cluster().status().conditional(),
-    kind(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", &["vac"]).cluster(),
-    kind(DEVICES, "DeviceClass", "deviceclasses", &[]).cluster().generation(),
-    kind(DEVICES, "ResourceClaim", "resourceclaims", &[]).status(),
-    kind(DEVICES, "ResourceClaimTemplate", "resourceclaimtemplates", &[]),
-    kind(DEVICES, "ResourceSlice", "resourceslices", &[]).cluster().generation().selectable(&["spec.nodeName", "spec.driver"]),
-    kind(FLOW, "FlowSchema", "flowschemas", &[]).cluster().status().generation().conditional(),
-    kind(FLOW, "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]).cluster().status().generation().conditional(),
+    kind(STORAGE, "StorageClass", "storageclasses", &["sc"]).cluster().returns_deleted(),
+    kind(STORAGE, "VolumeAttachment", "volumeattachments", &[]).cluster().status().conditional().returns_deleted(),
+    kind(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", &["vac"]).cluster().returns_deleted(),
+    kind(DEVICES, "DeviceClass", "deviceclasses", &[]).cluster().generation().returns_deleted(),
+    kind(DEVICES, "ResourceClaim", "resourceclaims", &[]).status().returns_deleted(),
+    kind(DEVICES, "ResourceClaimTemplate", "resourceclaimtemplates", &[]).returns_deleted(),
+    kind(DEVICES, "ResourceSlice", "resourceslices", &[]).cluster().generation().selectable(&["spec.nodeName", "spec.driver"]).returns_deleted(),
+    kind(FLOW, "FlowSchema", "flowschemas", &[]).cluster().status().generation(),
+    kind(FLOW, "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]).cluster().status().generation(),
     kind("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]).cluster().status()
         .selectable(&["spec.signerName"]),
     kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional(),

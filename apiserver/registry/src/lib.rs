@@ -8,7 +8,7 @@
 //! # async fn example(registry: Registry, body: serde_json::Value) -> Result<(), machinery::status::Status> {
 //! if let Some(served) = registry.served("apps", "v1", "deployments") {
 //!     let mut context = Context { field_manager: "kubectl".into(), ..Context::default() };
-//!     let written = registry.create(&mut context, &served, "default", "", Input::new(body)).await?;
+//!     let written = registry.create(&mut context, &served, "default", Input::new(body)).await?;
 //! }
 //! # Ok(())
 //! # }
@@ -62,13 +62,16 @@ mod watch;
 pub mod webhook;
 mod write;
 
+pub use builtin::check_delete_options;
 pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     Subresource, User, WatchOptions,
 };
+pub use decode::strictness;
 pub use definitions::{Definitions, Served};
 pub use open::OpenError;
 pub use options::{Admission, Housekeeping, Operation, Options, Review};
+pub use patch::unknown_version;
 pub use registry::Registry;
 pub use response::{Deleted, EventType, Item, List, Watch, WatchEvent, Written};
 pub use webhook::{WebhookCaller, WebhookClientConfig, WebhookError, WebhookRequest, WebhookResponse};

@@ -232,21 +232,23 @@ fn check_options(options: &ListOptions) -> Result<(), Status> {
     let mut errors = Vec::new();
     let forbid = |detail: &str| FieldError::bare(FieldErrorKind::Forbidden, FIELD, detail);
     let how = options.resource_version_match.as_str();
-    if how.is_empty() {
-        return Ok(());
-    }
-    if options.resource_version.is_empty() {
+    let matching = !how.is_empty();
+    if matching && options.resource_version.is_empty() {
         errors.push(forbid("resourceVersionMatch is forbidden unless resourceVersion is provided"));
     }
-    if !options.continue_token.is_empty() {
+    if matching && !options.continue_token.is_empty() {
         errors.push(forbid("resourceVersionMatch is forbidden when continue is provided"));
     }
-    if !matches!(how, "Exact" | "NotOlderThan") {
+    if !matches!(how, "" | "Exact" | "NotOlderThan") {
         let allowed = ["Exact", "NotOlderThan", ""].map(Into::into);
         errors.push(FieldError::not_supported(FIELD, &how.into(), &allowed));
     }
     if how == "Exact" && options.resource_version == "0" {
         errors.push(forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    }
+    if options.send_initial_events.is_some() {
+        let detail = "sendInitialEvents is forbidden for list";
+        errors.push(FieldError::bare(FieldErrorKind::Forbidden, "sendInitialEvents", detail));
     }
     invalid_options(&errors)
 }

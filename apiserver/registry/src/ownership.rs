@@ -116,6 +116,9 @@ impl Versions for AllVersions<'_> {
     }
 
     fn empty_object(&self, api_version: &str) -> Option<Value> {
+        if let Some(kind) = crate::kinds::find(self.0) {
+            return machinery::types::zero_object(&kind.type_name());
+        }
         let schema = self.schema(api_version).filter(|_| self.0.built_in)?;
         let mut object = Value::Object(serde_json::Map::new());
         schema::default(schema, &mut object);

@@ -53,11 +53,12 @@ impl Registry {
         let config = input.object;
         decode::strictness(context, input.strict_errors).map_err(Status::bad_request)?;
         let namespaced = served.definition.namespaced;
-        write::check_identity(namespaced, target.namespace, target.name, &config)?;
-        if self.storage().get(&target.key()).is_none() {
-            if target.subresource != Subresource::None {
-                return Err(target.not_found());
-            }
+        let exists = self.storage().get(&target.key()).is_some();
+        if !exists && target.subresource != Subresource::None {
+            return Err(target.not_found());
+        }
+        check_applied(&config, &served.api_version(), &served.definition.kind)?;
+        if !exists {
             let uid = meta::uid(&config);
             if !uid.is_empty() {
                 let why = format!(
@@ -82,6 +83,7 @@ impl Registry {
         }
         self.change(context, target, |context, live| {
             let mut object = self.applied(context, target, live, &config, force)?;
+            write::identify(namespaced, target.namespace, target.name, &mut object)?;
             self.finish(context, served, &mut object)?;
             Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
         })
@@ -178,7 +180,9 @@ impl Registry {
         if errors.is_empty() {
             return Ok(());
         }
-        let kind = if kind.is_empty() { &definition.kind } else { kind };
+        if kind.is_empty() {
+            return Err(unfit(served, object, &format!("Object 'Kind' is missing in '{object}'")));
+        }
         Err(Status::invalid(&definition.group, kind, meta::name(object), &errors))
     }
 
@@ -191,6 +195,18 @@ impl Registry {
     }
 }
 
+/// An apply names its kind, always.
+pub(crate) fn check_applied(config: &Value, api_version: &str, kind: &str) -> Result<(), Status> {
+    let given = (meta::api_version(config), meta::kind(config));
+    if given == (api_version, kind) {
+        return Ok(());
+    }
+    // What is no version at all is read as none, and then the kind is not read either.
+    let (version, kind) = if given.0.matches('/').count() > 1 { ("", "") } else { given };
+    let (group, version) = meta::group_version(version);
+    Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
+}
+
 fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patched, Status> {
     match body {
         PatchBody::Json(text) => patch::json_patch(live, text),
@@ -200,12 +216,15 @@ fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patch
     }
 }
 
-/// A version that is not there has no fields but those of all objects.
-fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
+/// What strict decoding says of a version that is not there: it has no fields but those of all objects.
+pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     let group = &served.definition.group;
     let asked = meta::api_version(object);
+    if meta::group_version(asked).0 != group {
+        return Vec::new();
+    }
     let mut versions = served.definition.versions.iter();
-    if asked.is_empty() || versions.any(|version| asked == format!("{group}/{}", version.name)) {
+    if versions.any(|version| asked == format!("{group}/{}", version.name)) {
         return Vec::new();
     }
     let fields = object.as_object().into_iter().flat_map(serde_json::Map::keys);

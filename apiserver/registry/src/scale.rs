@@ -74,7 +74,13 @@ fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
+        Value::Number(number) => {
+            if number.is_i64() {
+                "int64"
+            } else {
+                "float64"
+            }
+        }
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
@@ -120,13 +126,41 @@ pub(crate) fn validate_status(version: &Version, object: &Value) -> Vec<FieldErr
     version.scale.as_ref().map_or_else(Vec::new, |scale| check_counts(object, &[&scale.status_replicas_path]))
 }
 
+/// What stands in the way to `path` and is no object.
+fn blocked(object: &Value, path: &str) -> Option<FieldError> {
+    let (mut value, mut walked) = (object, String::new());
+    for step in steps(path) {
+        walked = format!("{walked}.{step}");
+        match value {
+            Value::Null => return None,
+            Value::Object(map) => value = map.get(step)?,
+            other => {
+                let (found, go_type) = (shown(other), go_type(other));
+                let detail = format!(
+                    "{walked} accessor error: {found} is of the type {go_type}, expected map[string]interface{{}}"
+                );
+                return Some(FieldError::new(FieldErrorKind::Invalid, path, &0.into(), detail));
+            }
+        }
+    }
+    None
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn check_counts(object: &Value, paths: &[&String]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for path in paths {
+        if let Some(error) = blocked(object, path) {
+            errors.push(error);
+            continue;
+        }
         let Some(found) = read(object, path) else { continue };
         let Some(replicas) = found.as_i64() else {
             let go_type = go_type(found);
-            let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            let found = shown(found);
             let detail = format!("{path} accessor error: {found} is of the type {go_type}, expected int64");
             errors.push(FieldError::new(FieldErrorKind::Invalid, path.as_str(), &0.into(), detail));
             continue;
@@ -154,7 +188,7 @@ pub(crate) fn get(served: &Served, object: &Value) -> Result<bytes::Bytes, Statu
 }
 
 /// The Scale of an object; null where it has none.
-pub(crate) fn shown(served: &Served, object: &Value) -> Value {
+pub(crate) fn view_or_null(served: &Served, object: &Value) -> Value {
     served.version.scale.as_ref().and_then(|scale| view(scale, object).ok()).unwrap_or_default()
 }
 
@@ -252,9 +286,10 @@ impl Registry {
     ) -> Result<Written, Status> {
         let scale = paths(target)?;
         let config = input.object;
-        if meta::api_version(&config) != "autoscaling/v1" {
-            return Err(Status::bad_request("the applied object is no autoscaling/v1 Scale"));
+        if self.storage().get(&target.key()).is_none() {
+            return Err(target.not_found());
         }
+        crate::patch::check_applied(&config, "autoscaling/v1", "Scale")?;
         let path = ownership::steps(&scale.spec_replicas_path);
         let written = self
             .change(context, target, |context, live| {

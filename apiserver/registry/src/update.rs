@@ -133,7 +133,7 @@ impl Registry {
             holds = target.subresource != Subresource::Status && ratcheted.is_empty();
             context.warnings.extend(ratcheted);
         }
-        target.refuse(target.name, &errors)?;
+        target.refuse(&object, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
         self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
@@ -264,6 +264,13 @@ fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
         Generation::Untouched => false,
         _ if target.subresource == Subresource::Status => false,
         Generation::Spec => differ(object, live, &["metadata", "status"]),
+        Generation::SpecAndAnnotations => {
+            differ(object, live, &["metadata", "status"])
+                || object["metadata"]["annotations"] != live["metadata"]["annotations"]
+        }
+        Generation::SpecAndLabels => {
+            differ(object, live, &["metadata"]) || object["metadata"]["labels"] != live["metadata"]["labels"]
+        }
         Generation::All => differ(object, live, &["metadata"]),
     };
     if rises && let Some(metadata) = meta::metadata_mut(object) {

@@ -24,8 +24,6 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(crate) struct WatchState {
     served: Served,
     selection: Selection,
-    /// Only the object of this name, when not empty.
-    name: String,
     pending: VecDeque<WatchEvent>,
     changes: Option<Watcher>,
     /// The change that is being converted: taken from `changes` and not shown yet.
@@ -61,7 +59,6 @@ impl Registry {
         let mut state = WatchState {
             served: served.clone(),
             selection,
-            name: options.name.clone(),
             pending: VecDeque::new(),
             changes: None,
             change: None,
@@ -120,8 +117,7 @@ impl Registry {
 
 impl WatchState {
     fn selects(&self, view: &View, stored: &Stored) -> bool {
-        (self.name.is_empty() || self.name == stored.key.name())
-            && self.selection.matches(view, &stored.value, stored.mod_revision.0)
+        self.selection.matches(view, &stored.value, stored.mod_revision.0)
     }
 
     /// The next event. Cancel safe.

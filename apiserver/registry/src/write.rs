@@ -1,7 +1,7 @@
 //! What creating, updating and patching have in common.
 
 use machinery::cel::Known;
-use machinery::field::FieldError;
+use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use machinery::schema;
 use machinery::status::Status;
@@ -39,14 +39,17 @@ impl Target<'_> {
     }
 
     /// 422 with these errors, when there are any.
-    pub(crate) fn refuse(&self, name: &str, errors: &[FieldError]) -> Result<(), Status> {
+    pub(crate) fn refuse(&self, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
         if errors.is_empty() {
             return Ok(());
         }
         let definition = &self.served.definition;
+        if !definition.built_in {
+            return Err(Status::invalid(&definition.group, meta::kind(object), self.name, errors));
+        }
         // Both groups of Events are validated as what they are stored as.
         let (group, _) = crate::keys::home(definition);
-        Err(Status::invalid(group, &definition.kind, name, errors))
+        Err(Status::invalid(group, &definition.kind, self.name, errors))
     }
 }
 
@@ -113,6 +116,11 @@ pub(crate) fn validate(
     let served = target.served;
     let strategy = served.strategy();
     let definition = &served.definition;
+    if let Some(error) = other_kind(served, object) {
+        let mut errors = old.map_or_else(Vec::new, |old| object_meta::validate_update(object, old));
+        errors.push(error);
+        return schema::validate_beyond_values(&served.version.schema, object, old, errors, known);
+    }
     let mut errors = match old {
         None => object_meta::validate(object, definition.namespaced, strategy),
         // Once for all kinds and once by the kind: a real server reports these twice, and of custom objects what
@@ -148,6 +156,14 @@ pub(crate) fn validate(
             errors
         }
     }
+}
+
+/// A custom object that says to be of another kind.
+fn other_kind(served: &Served, object: &Value) -> Option<FieldError> {
+    let (kind, wanted) = (meta::kind(object), &served.definition.kind);
+    let why = || format!("must be {wanted}");
+    (!served.definition.built_in && kind != wanted)
+        .then(|| FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), why()))
 }
 
 /// Rules that the object breaks as it did before: a newer definition brought them, the update is not to blame. Only for

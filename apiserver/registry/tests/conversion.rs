@@ -60,7 +60,7 @@ impl Plane {
     async fn create(&self, name: &str) -> Result<Value, String> {
         let object = json!({"apiVersion": "test.example.com/v1", "kind": "Widget",
             "metadata": {"name": name, "labels": {"a": "b"}}, "spec": {"size": "5"}});
-        let created = self.registry.create(&mut context(), &self.v1, "default", "", Input::new(object)).await;
+        let created = self.registry.create(&mut context(), &self.v1, "default", Input::new(object)).await;
         created.map(|written| parse(&written.object)).map_err(|status| {
             assert_eq!((status.code, status.reason), (500, ""));
             status.message

@@ -27,7 +27,7 @@ async fn the_deepest_object_goes_through_every_verb() {
     let text = object.to_string();
     let decoded = decode::json(text.as_bytes()).unwrap().value;
     let mut context = Context::internal("test");
-    registry.create(&mut context, &served, "default", "", Input::new(decoded)).await.unwrap();
+    registry.create(&mut context, &served, "default", Input::new(decoded)).await.unwrap();
     let patch = PatchBody::Merge(json!({"metadata": {"labels": {"a": "b"}}}).to_string().into());
     registry.patch(&mut context, &served, "default", "a", Subresource::None, patch).await.unwrap();
     let got = registry.get(&served, "default", "a", Subresource::None, "").await.unwrap();

@@ -25,7 +25,7 @@ fn maps(registry: &Registry) -> Served {
 
 async fn create(registry: &Registry, served: &Served, namespace: &str, object: Value) -> Value {
     let mut context = Context { field_manager: "test".into(), ..Context::default() };
-    let written = registry.create(&mut context, served, namespace, "", Input::new(object)).await.unwrap();
+    let written = registry.create(&mut context, served, namespace, Input::new(object)).await.unwrap();
     serde_json::from_slice(&written.object).unwrap()
 }
 
@@ -47,7 +47,7 @@ async fn delete(registry: &Registry, served: &Served, namespace: &str, name: &st
 
 /// Waits until the object is gone; a paused clock makes the deadline free.
 async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str) {
-    let options = WatchOptions { name: name.into(), ..WatchOptions::default() };
+    let options = WatchOptions { field_selector: format!("metadata.name={name}"), ..WatchOptions::default() };
     let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
     let waiting = async {
         while registry.get(served, namespace, name, Subresource::None, "").await.is_ok() {
@@ -105,10 +105,8 @@ async fn a_deleted_namespace_is_emptied_first() {
     assert!(registry.get(&namespaces, "", "a", Subresource::None, "").await.is_ok());
 
     let late = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}});
-    let refused = registry
-        .create(&mut Context::default(), &maps(&registry), "a", "", Input::new(late))
-        .await
-        .unwrap_err();
+    let refused =
+        registry.create(&mut Context::default(), &maps(&registry), "a", Input::new(late)).await.unwrap_err();
     assert_eq!((refused.code, refused.reason), (403, "Forbidden"));
 
     let release = PatchBody::Merge(r#"{"metadata":{"finalizers":null}}"#.into());

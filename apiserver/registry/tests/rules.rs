@@ -43,7 +43,7 @@ async fn patch(
 async fn create(registry: &Registry, served: &Served) {
     let object = json!({"apiVersion": "test.example.com/v1", "kind": "Gadget", "metadata": {"name": "x"},
         "spec": {"a": 1, "b": 2}});
-    registry.create(&mut context(), served, "default", "", Input::new(object)).await.unwrap();
+    registry.create(&mut context(), served, "default", Input::new(object)).await.unwrap();
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn widgets(registry: &Registry) -> Served {
                         "size": {"type": "integer", "minimum": 0}, "replicas": {"type": "integer", "default": 1}}},
                     "status": {"type": "object", "properties": {"phase": {"type": "string"}}}}}}}]},
     });
-    registry.create(&mut context(), &crds, "", "", Input::new(crd)).await.unwrap();
+    registry.create(&mut context(), &crds, "", Input::new(crd)).await.unwrap();
     registry.served("golden.test", "v1", "widgets").expect("served before the answer")
 }
 
@@ -52,7 +52,7 @@ async fn a_custom_object_lives() {
     let widget = json!({"apiVersion": "golden.test/v1", "kind": "Widget", "metadata": {"name": "a"},
         "spec": {"size": 1}, "status": {"phase": "no"}});
     let mut context = context();
-    let created = registry.create(&mut context, &served, "default", "", Input::new(widget)).await.unwrap();
+    let created = registry.create(&mut context, &served, "default", Input::new(widget)).await.unwrap();
     let created = parse(&created.object);
     assert_eq!(created["spec"], json!({"size": 1, "replicas": 1}));
     assert_eq!(created["metadata"]["generation"], 1);

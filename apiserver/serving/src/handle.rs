@@ -69,11 +69,16 @@ impl Shared {
         let path = ResourcePath::parse(parts.uri.path());
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let verb = path.as_ref().map_or(Verb::Other, |path| {
-            let watch = path.subresource.is_empty() && query.flag("watch").unwrap_or(false);
+            // What has a name is read, whatever the query says.
+            let watch = path.name.is_empty() && query.flag("watch").unwrap_or(false);
             Verb::of(&parts.method, !path.name.is_empty(), watch)
         });
         let head = parts.method == Method::HEAD;
-        let reply = match self.admit(&parts, path.as_ref(), &query, verb) {
+        let admitted = match verb {
+            Verb::Watch => Ok(()),
+            _ => query.check_timeout(),
+        };
+        let reply = match admitted.and_then(|()| self.admit(&parts, path.as_ref(), &query, verb)) {
             Err(status) => Err(status),
             Ok(user) => match &path {
                 None => Ok(self.other_path(&parts, body).await),
@@ -150,10 +155,14 @@ impl Shared {
         let Some(served) = served.filter(|served| !served.definition.verbs.is_empty()) else {
             return self.no_such_resource(&path.group);
         };
-        if let Some(refusal) = crate::refusal::refusal(&asked, &served) {
-            return refusal;
-        }
         let mut warnings: Vec<String> = served.version.deprecation_warning.iter().cloned().collect();
+        match crate::refusal::refusal(&asked, &served) {
+            None => {}
+            Some(Err(status)) => {
+                return Ok(Reply::Answer(Answer::error(&status, &asked.parts.headers), warnings));
+            }
+            Some(refusal) => return refusal,
+        }
         let result = match asked.verb {
             Verb::Create if !served.definition.is_stored() => {
                 self.review(&asked, &served, body, &mut warnings).await
@@ -286,5 +295,5 @@ pub(crate) fn is_kind(definitions: &registry::Definitions, api_version: &str, ki
 /// For error texts about the body of a write to `served`.
 pub(crate) fn expected<'a>(api_version: &'a str, served: &'a Served) -> input::Expected<'a> {
     let definition = &served.definition;
-    input::Expected { api_version, kind: &definition.kind, built_in: definition.built_in }
+    input::Expected { api_version, kind: &definition.kind, built_in: definition.built_in, strict: true }
 }

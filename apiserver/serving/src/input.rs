@@ -101,6 +101,8 @@ pub(crate) struct Expected<'a> {
     pub(crate) kind: &'a str,
     /// Built-in kinds may leave out kind and version, and their errors are worded differently.
     pub(crate) built_in: bool,
+    /// Whether unknown fields are looked for, which changes the words for a missing kind.
+    pub(crate) strict: bool,
 }
 
 /// Decodes the body of a create or an update and checks kind and version.
@@ -114,24 +116,18 @@ pub(crate) fn object(
     is_kind: impl Fn(&str, &str) -> bool,
 ) -> Result<Input, Status> {
     let mut input = document(body, format, expected).map_err(|why| unrecognized(&why, expected, body))?;
-    let Value::Object(fields) = &mut input.object else {
+    if !input.object.is_object() {
         let found = go_type(&input.object);
         let why = format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}"
         );
         return Err(unrecognized(&why, expected, body));
-    };
-    for field in ["apiVersion", "kind"] {
-        let Some(value) = fields.get(field).filter(|value| !value.is_string() && !value.is_null()) else {
-            continue;
-        };
-        let found = go_type(value);
-        let name = if field == "kind" { "kind" } else { "apiVersion" };
-        let why = format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
-        );
+    }
+    if let Some(why) = header_mismatch(&input.object) {
+        let why = format!("couldn't get version/kind; json parse error: {why}");
         return Err(unrecognized(&why, expected, body));
     }
+    let Value::Object(fields) = &mut input.object else { return Ok(input) };
     if expected.built_in {
         for (field, default) in [("apiVersion", expected.api_version), ("kind", expected.kind)] {
             let value = fields.entry(field).or_insert(Value::Null);
@@ -178,18 +174,28 @@ fn check_kind(
     if !expected.built_in {
         if kind.is_empty() {
             let why = format!("Object 'Kind' is missing in '{}'", one_line(body, object));
-            return Err(unrecognized(&why, expected, body));
+            return Err(if expected.strict {
+                unrecognized(&why, expected, body)
+            } else {
+                unfit(&why, expected)
+            });
         }
-        if api_version != expected.api_version {
-            return Err(Status::bad_request(format!(
-                "the API version in the data ({api_version}) does not match the expected API version ({})",
-                expected.api_version
-            )));
+        if object.get("apiVersion") == Some(&Value::Null) {
+            let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+            return Err(unfit(why, Expected { api_version: "/", ..expected }));
+        }
+        if api_version.matches('/').count() > 1 {
+            let why = format!("unexpected GroupVersion string: {api_version}");
+            return Err(unrecognized(&why, expected, body));
         }
         return Ok(());
     }
     if (api_version, kind) == (expected.api_version, expected.kind) {
         return Ok(());
+    }
+    if api_version.matches('/').count() > 1 {
+        let why = format!("unexpected GroupVersion string: {api_version}");
+        return Err(unrecognized(&why, expected, body));
     }
     let (group, version) = machinery::meta::group_version(api_version);
     let why = if is_kind(api_version, kind) {
@@ -209,6 +215,12 @@ fn check_kind(
         "{kind} in version {version:?} cannot be handled as a {}: {why}",
         expected.kind
     )))
+}
+
+/// 400: the body was read, and is no object of the kind.
+fn unfit(why: &str, expected: Expected<'_>) -> Status {
+    let (kind, (_, version)) = (expected.kind, machinery::meta::group_version(expected.api_version));
+    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
 /// The text as it was sent, without the line end that encoders add.
@@ -268,7 +280,7 @@ pub(crate) fn delete_options(
         return Ok(None);
     }
     let version = if served.definition.built_in { "v1" } else { "meta.k8s.io/v1" };
-    let expected = Expected { api_version: version, kind: "DeleteOptions", built_in: true };
+    let expected = Expected { api_version: version, kind: "DeleteOptions", built_in: true, strict: false };
     let input = document(body, format(headers)?, expected).map_err(Status::bad_request)?;
     if !input.object.is_object() {
         let found = go_type(&input.object);
@@ -276,5 +288,26 @@ pub(crate) fn delete_options(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}"
         )));
     }
-    Ok(Some(input.object))
+    let mut options = input.object;
+    if let Some(why) = header_mismatch(&options) {
+        return Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")));
+    }
+    let (api_version, kind) = (machinery::meta::api_version(&options), machinery::meta::kind(&options));
+    if !matches!(kind, "" | "DeleteOptions") {
+        let api_version = if api_version.is_empty() { version } else { api_version };
+        return Err(Status::bad_request(format!(
+            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )));
+    }
+    registry::check_delete_options(&mut options).map_err(Status::bad_request)?;
+    Ok(Some(options))
+}
+
+/// What Go says of a version or a kind that is no text.
+fn header_mismatch(object: &Value) -> Option<String> {
+    ["apiVersion", "kind"].into_iter().find_map(|field| {
+        let value = object.get(field).filter(|value| !value.is_string() && !value.is_null())?;
+        let found = go_type(value);
+        Some(format!("json: cannot unmarshal {found} into Go struct field .{field} of type string"))
+    })
 }

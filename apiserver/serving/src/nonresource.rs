@@ -53,14 +53,21 @@ impl Shared {
             DISCOVERY_PATH | JWKS_PATH => Ok(self.openid(path)?),
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
             // These answer to every method.
+            _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
             _ if path.starts_with("/openapi/") => return self.openapi(path, parts).map(Ok),
             _ => self.discovery(path, &parts.headers)?,
         };
-        if parts.method != Method::GET && parts.method != Method::HEAD {
+        let reads = parts.method == Method::GET || parts.method == Method::HEAD;
+        if !reads && !self.answers_to_all(path) {
             let message = "the server does not allow this method on the requested resource";
             return Some(Err(Status::method_not_allowed(message)));
         }
         Some(answer)
+    }
+
+    /// Groups and versions of custom resources answer to every method.
+    fn answers_to_all(&self, path: &str) -> bool {
+        path.starts_with("/apis/") && !self.is_built_in_group(path)
     }
 
     /// How others verify the tokens of service accounts.

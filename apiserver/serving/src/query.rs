@@ -58,6 +58,16 @@ impl Query {
         }
     }
 
+    /// Checks `timeout`, which clients put on every request that ends by itself.
+    ///
+    /// # Errors
+    /// 400 for what Go's `time.ParseDuration` does not read.
+    pub(crate) fn check_timeout(&self) -> Result<(), Status> {
+        let Some(text) = self.get("timeout").filter(|text| !text.is_empty()) else { return Ok(()) };
+        let Err(why) = go_duration(text) else { return Ok(()) };
+        Err(Status::bad_request(format!("invalid timeout specified in the request URL - time: {why}")))
+    }
+
     fn all(&self, name: &str) -> Vec<&str> {
         self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
     }
@@ -69,6 +79,7 @@ impl Query {
     pub(crate) fn list_options(&self) -> Result<ListOptions, Status> {
         self.number("timeoutSeconds")?;
         Ok(ListOptions {
+            send_initial_events: self.flag("sendInitialEvents"),
             label_selector: self.text("labelSelector"),
             field_selector: self.text("fieldSelector"),
             limit: self.number("limit")?.unwrap_or(0),
@@ -78,8 +89,8 @@ impl Query {
         })
     }
 
-    /// Parameters of a watch, of one object when `name` is not empty.
-    pub(crate) fn watch_options(&self, name: &str) -> WatchOptions {
+    /// Parameters of a watch.
+    pub(crate) fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             label_selector: self.text("labelSelector"),
             field_selector: self.text("fieldSelector"),
@@ -87,7 +98,6 @@ impl Query {
             resource_version_match: self.text("resourceVersionMatch"),
             bookmarks: self.flag("allowWatchBookmarks").unwrap_or(false),
             send_initial_events: self.flag("sendInitialEvents"),
-            name: name.to_owned(),
         }
     }
 
@@ -167,6 +177,32 @@ impl Query {
         }
         Ok(body)
     }
+}
+
+/// Why Go does not read a text as a duration, if so.
+fn go_duration(text: &str) -> Result<(), String> {
+    let shown = go_quote(text);
+    if machinery::cel::time::parse_duration(text).is_some() {
+        return Ok(());
+    }
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    while rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        let whole = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let fraction = whole.strip_prefix('.').unwrap_or(whole);
+        let after = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+        let unit = &after[..after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len())];
+        if whole.len() == rest.len() && after.len() == fraction.len() {
+            break;
+        }
+        if unit.is_empty() {
+            return Err(format!("missing unit in duration {shown}"));
+        }
+        if !["ns", "us", "µs", "μs", "ms", "s", "m", "h"].contains(&unit) {
+            return Err(format!("unknown unit {} in duration {shown}", go_quote(unit)));
+        }
+        rest = &after[unit.len()..];
+    }
+    Err(format!("invalid duration {shown}"))
 }
 
 /// What a write's query says.

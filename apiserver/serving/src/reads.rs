@@ -104,7 +104,7 @@ impl Shared {
             let error = FieldError::bare(FieldErrorKind::Forbidden, "resourceVersionMatch", why);
             return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
         }
-        let options = asked.query.watch_options(&asked.path.name);
+        let options = asked.query.watch_options();
         let form = Form::of_object(media.convert, served, asked.include())?;
         let mut context = asked.context();
         let namespace = asked.path.objects_namespace();

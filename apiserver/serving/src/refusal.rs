@@ -6,6 +6,7 @@ use registry::Served;
 use crate::answer::Answer;
 use crate::handle::{Asked, Reply};
 use crate::verb::Verb;
+use crate::writes::PatchKind;
 
 /// `None` when the request can be served. Built-in and custom resources refuse differently, as on a real server.
 pub(crate) fn refusal(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
@@ -19,6 +20,7 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
     let across = definition.namespaced && !namespaced;
     let wrong_scope = (!definition.namespaced && namespaced)
         || (across && (!path.name.is_empty() || !definition.is_stored()));
+    let wrong_scope = wrong_scope || (!definition.is_stored() && !path.name.is_empty());
     if wrong_scope || !path.rest.is_empty() || !has_subresource(asked, served) {
         return Some(Err(Status::no_such_path()));
     }
@@ -27,7 +29,6 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
         _ if head => false,
         (verb, "") if across => matches!(verb, Verb::List | Verb::Watch),
         (Verb::Create, "") if !path.name.is_empty() => false,
-        // A watch of one object is a list with its name in the path.
         (Verb::Watch, "") => definition.verbs.contains(&"watch"),
         (verb, "") if path.name.is_empty() => {
             matches!(verb, Verb::List | Verb::Create | Verb::DeleteCollection)
@@ -41,9 +42,23 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
         let message = "the server does not allow this method on the requested resource";
         return Some(Err(Status::method_not_allowed(message)));
     }
+    if asked.verb == Verb::Patch && !is_patch(asked) {
+        let mut status = Status::unsupported_media_type("");
+        status.message = "415: Unsupported Media Type".to_owned();
+        status.details = Some(serde_json::json!({}));
+        return Some(Err(status));
+    }
     if !acceptable(asked) {
-        let message =
-            format!("406: Not Acceptable\n\nAvailable representations: {}", crate::negotiate::ACCEPTED);
+        let streams =
+            if path.name.is_empty() && asked.parts.method == http::Method::GET && definition.is_stored() {
+                ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+            } else {
+                ""
+            };
+        let message = format!(
+            "406: Not Acceptable\n\nAvailable representations: {}{streams}",
+            crate::negotiate::ACCEPTED
+        );
         let mut status = Status::not_acceptable(message);
         status.details = Some(serde_json::json!({}));
         return Some(Err(status));
@@ -51,13 +66,24 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
     None
 }
 
+/// Whether the content type is one of a patch of any kind; which of them the kind knows is looked at later.
+fn is_patch(asked: &Asked<'_>) -> bool {
+    let known = ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
+    let content_type = crate::input::content_type(&asked.parts.headers);
+    content_type.is_empty()
+        || content_type == "*/*"
+        || content_type.strip_prefix("application/").is_some_and(|subtype| {
+            known.contains(&subtype) || subtype == "apply-patch+cbor" || subtype == "octet-stream"
+        })
+}
+
 /// Whether the media types alone can be met; parameters are looked at later.
 fn acceptable(asked: &Asked<'_>) -> bool {
     let headers = &asked.parts.headers;
-    let known = ["json", "yaml", "vnd.kubernetes.protobuf", "*"];
+    let known = ["json", "yaml", "vnd.kubernetes.protobuf"];
     crate::negotiate::asks_nothing(headers)
         || crate::negotiate::clauses(headers).iter().any(|clause| {
-            clause.media_type == "*"
+            (clause.media_type, clause.subtype) == ("*", "*")
                 || (clause.media_type == "application" && known.contains(&clause.subtype))
         })
 }
@@ -86,7 +112,11 @@ fn custom(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
         return Some(Err(Status::not_supported(served.resource(), verb.as_str())));
     }
     if path.name.is_empty() && matches!(verb, Verb::Update | Verb::Patch) {
-        return Some(Err(Status::bad_request("name must be provided")));
+        let unread = match verb {
+            Verb::Patch => PatchKind::of(asked, served).err(),
+            _ => None,
+        };
+        return Some(Err(unread.unwrap_or_else(|| Status::bad_request("name must be provided"))));
     }
     None
 }

@@ -29,6 +29,9 @@ impl Form {
         Ok(match convert {
             None => Self::Plain,
             Some(Convert::PartialObjectMetadata(version)) => Self::Partial(version),
+            Some(Convert::PartialObjectMetadataList(_)) if served.definition.built_in => {
+                return Err(not_a_list(served));
+            }
             Some(Convert::PartialObjectMetadataList(_)) => {
                 return Err(Status::new(500, "", "content is not a list"));
             }
@@ -91,6 +94,15 @@ impl Form {
             Self::Table(table) => table.of_list(list, now),
         }
     }
+}
+
+/// 406: the metadata of a list was asked for, of one object of a built-in kind.
+pub(crate) fn not_a_list(served: &Served) -> Status {
+    let group = served.definition.group.split('.').next().filter(|group| !group.is_empty());
+    let (package, kind) = (group.unwrap_or("core"), &served.definition.kind);
+    Status::not_acceptable(format!(
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
+    ))
 }
 
 /// Custom objects carry their kind in lists, built-in ones do not.

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use machinery::decode;
-use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
 use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subresource};
 use serde_json::Value;
@@ -60,10 +59,9 @@ impl Shared {
         let format = input::format(&asked.parts.headers)?;
         let body = input::read(body, &self.metrics).await?;
         apply_options(context, asked.query.write_options("CreateOptions", false)?);
-        let input = self.object(&body, format, served)?;
+        let input = self.object(&body, format, served, context)?;
         let namespace = asked.path.objects_namespace();
-        let name = asked.path.name.as_str();
-        let written = self.registry.create(context, served, namespace, name, input).await?;
+        let written = self.registry.create(context, served, namespace, input).await?;
         self.show(201, &written.object, asked, served, media)
     }
 
@@ -85,10 +83,15 @@ impl Shared {
         context.create_refusal = self.create_refusal(asked);
         let subresource = asked.subresource();
         let input = if subresource == Subresource::Scale {
-            let expected = input::Expected { api_version: "autoscaling/v1", kind: "Scale", built_in: true };
+            let expected = input::Expected {
+                api_version: "autoscaling/v1",
+                kind: "Scale",
+                built_in: true,
+                strict: true,
+            };
             input::object(&body, format, expected, |_, _| false)?
         } else {
-            self.object(&body, format, served)?
+            self.object(&body, format, served, context)?
         };
         let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
         let written = self.registry.update(context, served, namespace, name, subresource, input).await?;
@@ -102,18 +105,29 @@ impl Shared {
         body: &[u8],
         format: input::Format,
         served: &Served,
+        context: &mut Context,
     ) -> Result<Input, Status> {
         let definitions = self.registry.definitions();
         let api_version = served.api_version();
-        let input = input::object(body, format, expected(&api_version, served), |api_version, kind| {
+        let mut expected = expected(&api_version, served);
+        expected.strict = context.field_validation != FieldValidation::Ignore;
+        let input = input::object(body, format, expected, |api_version, kind| {
             is_kind(&definitions, api_version, kind)
         })?;
-        let kind = machinery::meta::kind(&input.object);
-        if !served.definition.built_in && kind != served.definition.kind {
-            let why = format!("must be {}", served.definition.kind);
-            let error = FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), why);
-            let name = machinery::meta::name(&input.object);
-            return Err(Status::invalid(&served.definition.group, kind, name, &[error]));
+        let given = machinery::meta::api_version(&input.object);
+        if given != api_version {
+            let mut problems = input.strict_errors;
+            problems.extend(registry::unknown_version(served, &input.object));
+            let (_, version) = machinery::meta::group_version(given);
+            let kind = &served.definition.kind;
+            registry::strictness(context, problems).map_err(|why| {
+                Status::bad_request(format!(
+                    "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+                ))
+            })?;
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({given}) does not match the expected API version ({api_version})"
+            )));
         }
         Ok(input)
     }
@@ -141,7 +155,6 @@ impl Shared {
             PatchKind::Strategic => PatchBody::Strategic(body),
             PatchKind::Apply => {
                 let input = configuration(&body, context)?;
-                check_applied(&input.object, asked, served)?;
                 context.create_refusal = self.create_refusal(asked);
                 PatchBody::Apply { input, force }
             }
@@ -210,7 +223,7 @@ pub(crate) fn apply_options(context: &mut Context, options: WriteOptions) {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PatchKind {
+pub(crate) enum PatchKind {
     Json,
     Merge,
     Strategic,
@@ -218,7 +231,11 @@ enum PatchKind {
 }
 
 impl PatchKind {
-    fn of(asked: &Asked<'_>, served: &Served) -> Result<Self, Status> {
+    /// What the content type names.
+    ///
+    /// # Errors
+    /// 415.
+    pub(crate) fn of(asked: &Asked<'_>, served: &Served) -> Result<Self, Status> {
         const CUSTOM: &str =
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
         const BUILT_IN: &str = "application/json-patch+json, application/merge-patch+json, \
@@ -265,18 +282,4 @@ fn configuration(body: &[u8], context: &mut Context) -> Result<Input, Status> {
         }
     }
     Ok(Input::new(decoded.value))
-}
-
-/// An apply names its kind, always.
-fn check_applied(object: &Value, asked: &Asked<'_>, served: &Served) -> Result<(), Status> {
-    // The registry answers a Scale as a real server does, which cannot apply one.
-    if asked.subresource() == Subresource::Scale {
-        return Ok(());
-    }
-    let (api_version, kind) = (machinery::meta::api_version(object), machinery::meta::kind(object));
-    if api_version == served.api_version() && kind == served.definition.kind {
-        return Ok(());
-    }
-    let (group, version) = machinery::meta::group_version(api_version);
-    Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
 }

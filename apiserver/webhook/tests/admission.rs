@@ -76,7 +76,7 @@ impl Plane {
         let definition = definitions.by_kind(group, object["kind"].as_str().unwrap()).unwrap();
         let served = self.registry.served(group, version, &definition.plural).unwrap();
         let namespace = if definition.namespaced { "default" } else { "" };
-        let written = self.registry.create(context, &served, namespace, "", Input::new(object)).await?;
+        let written = self.registry.create(context, &served, namespace, Input::new(object)).await?;
         Ok(serde_json::from_slice(&written.object).unwrap())
     }
 

@@ -85,7 +85,7 @@ async fn create(plane: &Plane, resource: (&str, &str, &str), namespace: &str, ob
     let served = plane.registry.served(group, version, plural);
     let served = served.with_context(|| format!("{plural} are not served"))?;
     let mut context = Context::internal(FIELD_MANAGER);
-    match plane.registry.create(&mut context, &served, namespace, "", Input::new(object)).await {
+    match plane.registry.create(&mut context, &served, namespace, Input::new(object)).await {
         Err(status) if status.reason != "AlreadyExists" => {
             Err(anyhow!("clusterctl's inventory cannot be written: {status}"))
         }

@@ -1,11 +1,16 @@
-//! `cargo run -p conformance -- TOPIC|CASE|PREFIX/...`: replays cases and prints each difference; without names, all of them.
+//! `cargo run -p conformance -- [--in FOLDER] TOPIC|CASE|PREFIX/...`: replays cases and prints each difference; without names, all
+//! of them; with a folder, recordings that are not committed.
 #![expect(clippy::print_stdout, reason = "the differences are what the command is for")]
 
 use conformance::model::{Case, Golden};
 use conformance::{page, run};
 
 fn main() -> anyhow::Result<()> {
-    let chosen: Vec<String> = std::env::args().skip(1).collect();
+    let mut chosen: Vec<String> = std::env::args().skip(1).collect();
+    let mut golden = Golden::committed();
+    if chosen.len() > 1 && chosen[0] == "--in" {
+        golden = Golden::in_folder(chosen.drain(..2).skip(1).collect());
+    }
     let is_chosen = |case: &Case| {
         let one = |name: &String| {
             *name == case.name
@@ -14,7 +19,7 @@ fn main() -> anyhow::Result<()> {
         };
         chosen.is_empty() || chosen.iter().any(one)
     };
-    let topics = run::topics(&Golden::committed(), is_chosen)?;
+    let topics = run::topics(&golden, is_chosen)?;
     let mut totals = Vec::new();
     for (topic, verdicts) in &topics {
         for verdict in verdicts {

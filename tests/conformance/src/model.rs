@@ -1,6 +1,6 @@
 //! What a recording holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -133,30 +133,36 @@ pub struct Response {
 /// Definitions by the name of their fixture.
 pub type Fixtures = BTreeMap<String, Vec<Value>>;
 
-/// A folder with recordings.
+/// Folders with recordings. A topic may stand in several of them.
 #[derive(Debug, Clone)]
-pub struct Golden(PathBuf);
+pub struct Golden(Vec<PathBuf>);
 
 impl Golden {
-    /// The recordings of this crate.
+    /// The recordings of this crate: `golden/`, and what was recorded since in `recorded/`.
     pub fn committed() -> Self {
-        Self(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden"))
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self(vec![root.join("golden"), root.join("recorded")])
+    }
+
+    /// The recordings in `folder`.
+    pub fn in_folder(folder: PathBuf) -> Self {
+        Self(vec![folder])
     }
 
     /// Names of the topics, in order.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// A folder cannot be read.
     pub fn topics(&self) -> Result<Vec<String>> {
-        let mut topics = Vec::new();
-        for entry in std::fs::read_dir(&self.0).with_context(|| self.0.display().to_string())? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if let Some(topic) = name.strip_suffix(".json").filter(|topic| !topic.starts_with('_')) {
-                topics.push(topic.to_owned());
+        let mut topics = BTreeSet::new();
+        for folder in &self.0 {
+            for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                let topic = name.strip_suffix(".json").filter(|topic| !topic.starts_with('_'));
+                topics.extend(topic.map(str::to_owned));
             }
         }
-        topics.sort();
-        Ok(topics)
+        Ok(topics.into_iter().collect())
     }
 
     /// How many cases each topic has.
@@ -174,22 +180,28 @@ impl Golden {
     /// The cases of a topic, in the order in which they are replayed.
     ///
     /// # Errors
-    /// The file cannot be read or is no recording.
+    /// A file cannot be read or is no recording.
     pub fn cases(&self, topic: &str) -> Result<Vec<Case>> {
-        self.read(&format!("{topic}.json"))
+        let parts: Vec<Vec<Case>> = self.read(&format!("{topic}.json"))?;
+        Ok(parts.into_iter().flatten().collect())
     }
 
     /// The definitions that cases share.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// A file cannot be read or holds no definitions.
     pub fn fixtures(&self) -> Result<Fixtures> {
-        self.read("_fixtures.json")
+        let parts: Vec<Fixtures> = self.read("_fixtures.json")?;
+        Ok(parts.into_iter().flatten().collect())
     }
 
-    fn read<T: serde::de::DeserializeOwned>(&self, file: &str) -> Result<T> {
-        let path = self.0.join(file);
-        let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
-        serde_json::from_slice(&text).with_context(|| path.display().to_string())
+    /// What the folders hold under that name.
+    fn read<T: serde::de::DeserializeOwned>(&self, file: &str) -> Result<Vec<T>> {
+        let paths = self.0.iter().map(|folder| folder.join(file)).filter(|path| path.exists());
+        let read = |path: PathBuf| {
+            let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
+            serde_json::from_slice(&text).with_context(|| path.display().to_string())
+        };
+        paths.map(read).collect()
     }
 }

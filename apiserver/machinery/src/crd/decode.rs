@@ -190,6 +190,7 @@ fn field(
     if let Some(item) = go_type.strip_prefix("[]") {
         let Some(list) = value.as_array_mut() else { return wrong(value) };
         for (i, element) in list.iter_mut().enumerate() {
+            zero_for_null(element, item);
             field(element, go_struct, item, &format!("{path}[{i}]"), names, unknown)?;
         }
         return Ok(());
@@ -197,6 +198,7 @@ fn field(
     if let Some(item) = go_type.strip_prefix("map[string]") {
         let Some(map) = value.as_object_mut() else { return wrong(value) };
         for (key, element) in map.iter_mut() {
+            zero_for_null(element, item);
             field(element, go_struct, item, &format!("{path}.{key}"), names, unknown)?;
         }
         return Ok(());
@@ -206,7 +208,11 @@ fn field(
         "orBool" | "orArray" if value.is_object() => walk(value, "JSONSchemaProps", path, names, unknown),
         "orArray" if value.is_array() => field(value, go_struct, "[]JSONSchemaProps", path, names, unknown),
         "orBool" => Err("boolean or JSON schema expected".into()),
-        "orArray" => Err("schema or array of schemas expected".into()),
+        // Neither a schema nor several: Go keeps an empty wrapper, which is written as null.
+        "orArray" => {
+            *value = Value::Null;
+            Ok(())
+        }
         "bool" if !value.is_boolean() => wrong(value),
         "int32" | "int64" if value.as_i64().is_none() && value.as_f64().is_none_or(|n| n.fract() != 0.0) => {
             wrong(value)
@@ -219,6 +225,13 @@ fn field(
         },
         _ if value.is_string() => Ok(()),
         _ => wrong(value),
+    }
+}
+
+/// Go reads null as the zero value where there is no pointer.
+fn zero_for_null(element: &mut Value, go_type: &str) {
+    if element.is_null() && (is_struct(go_type) || go_type == "string") {
+        *element = zero(go_type);
     }
 }
 

@@ -9,17 +9,15 @@ use super::{
 };
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::Schema;
-use crate::schema::names::{dns1035_label, dns1123_subdomain};
+use crate::schema::names::dns1035_label;
 
 /// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
 pub fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(object, "/metadata/name");
     let wanted = format!("{}.{}", text(object, "/spec/names/plural"), text(object, "/spec/group"));
-    for problem in dns1123_subdomain(name) {
-        errors.push(invalid("metadata.name", &name.into(), problem));
-    }
-    if name != wanted {
+    // A missing name is everybody's error.
+    if !name.is_empty() && name != wanted {
         errors.push(invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
     }
     errors.extend(names::group(text(object, "/spec/group")));
@@ -105,7 +103,7 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
             errors.push(invalid(field, version.get("deprecationWarning").unwrap_or(&Value::Null), detail));
         }
     }
-    errors.extend(version_set(versions));
+    errors.extend(version_set(versions, spec.get("versions").is_none_or(Value::is_null)));
     let names = spec.get("names").unwrap_or(&Value::Null);
     errors.extend(names::missing(names, "spec.names"));
     errors.extend(names::validate(names, "spec.names"));
@@ -114,10 +112,10 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-fn version_set(versions: &[Value]) -> Vec<FieldError> {
+fn version_set(versions: &[Value], missing: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let shown = || match versions {
-        [] => Value::Null,
+        [] if missing => Value::Null,
         versions => Value::Array(versions.iter().map(internal_version).collect()),
     };
     let show = |detail: &str| {
@@ -227,6 +225,7 @@ fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<F
         }
         // The keywords have been checked one by one, with better words.
         Err(problem) if simple => errors.push(invalid(path, &"".into(), problem.to_string())),
+        Err(_) if keywords::is_convertible(source) => errors.extend(structural::validate(source, &path)),
         Err(_) => {}
     }
     errors
@@ -325,16 +324,17 @@ fn selectable(json_path: &str, schema: &Value) -> Result<(), String> {
         let end = json_path.find(['.', '[']).unwrap_or(json_path.len());
         return refused(&format!("expected [ or . but got: {}", &json_path[..end]));
     };
-    if rest.contains('[') {
-        return refused("array notation is not allowed");
-    }
     let mut schema = schema;
-    for (i, name) in rest.split('.').enumerate() {
+    for (i, step) in rest.split('.').enumerate() {
+        let (name, index) = step.split_once('[').map_or((step, None), |(name, index)| (name, Some(index)));
         let Some(child) =
             schema.get("properties").and_then(|map| map.get(name)).filter(|_| i > 0 || name != "metadata")
         else {
             return refused("does not refer to a valid field");
         };
+        if index.is_some() {
+            return refused("array notation is not allowed");
+        }
         schema = child;
     }
     match text(schema, "/type") {

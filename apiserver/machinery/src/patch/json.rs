@@ -6,6 +6,32 @@ use serde_json::{Map, Value};
 use crate::limits::{MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS};
 use crate::status::Status;
 
+/// Checks the types of operations as Go's decoder does, and answers what strict decoding says of their unknown fields.
+pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    for (index, operation) in operations.iter().enumerate() {
+        let Some(fields) = operation.as_object() else {
+            if operation.is_null() {
+                continue;
+            }
+            return Err(super::go_mismatch(operation, "handlers.jsonPatchOp"));
+        };
+        for (name, value) in fields {
+            match name.as_str() {
+                "op" | "path" | "from" if !value.is_string() && !value.is_null() => {
+                    let found = super::go_kind(value);
+                    return Err(format!(
+                        "json: cannot unmarshal {found} into Go struct field jsonPatchOp.{name} of type string"
+                    ));
+                }
+                "op" | "path" | "from" | "value" => {}
+                _ => unknown.push(format!("unknown field \"[{index}].{name}\"")),
+            }
+        }
+    }
+    Ok(unknown)
+}
+
 /// Applies `operations` in order. Errors: 413 for too many, for copies that are too large or an object that becomes too deep, 422
 /// for one that does not fit.
 pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {

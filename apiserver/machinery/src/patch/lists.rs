@@ -29,7 +29,8 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
     let (maps, scalars): (Vec<&Value>, Vec<&Value>) =
         original.iter().chain(&patch).partition(|item| item.is_object());
     if !maps.is_empty() && !scalars.is_empty() || scalars.iter().any(|item| item.is_array()) {
-        return Err(Status::generic("list element types are not identical, or lists of lists"));
+        let lists = Value::Array(vec![original.clone().into(), patch.clone().into()]);
+        return Err(Status::generic(format!("list element types are not identical: {}", go_text(&lists))));
     }
     if maps.is_empty() {
         let mut merged: Vec<Value> = Vec::new();

@@ -32,8 +32,10 @@ pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
     let Value::Array(operations) = &decoded.value else {
         return Err(undecodable(go_mismatch(&decoded.value, "[]handlers.jsonPatchOp")));
     };
+    let unknown = json::check_operations(operations).map_err(undecodable)?;
     let object = json::apply(object.clone(), operations)?;
-    let problems = decoded.problems.iter().map(|problem| format!("json patch {problem}")).collect();
+    let problems = decoded.problems.into_iter().chain(unknown);
+    let problems = problems.map(|problem| format!("json patch {problem}")).collect();
     Ok(Patched { object, problems })
 }
 
@@ -102,13 +104,16 @@ fn undecodable(error: impl std::fmt::Display) -> Status {
 }
 
 fn go_mismatch(value: &Value, wanted: &str) -> String {
-    let kind = match value {
-        Value::Null => return format!("json: cannot unmarshal null into Go value of type {wanted}"),
+    format!("json: cannot unmarshal {} into Go value of type {wanted}", go_kind(value))
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
-    format!("json: cannot unmarshal {kind} into Go value of type {wanted}")
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::lists::{self, enforce_order};
 use super::typed;
 use crate::apply::types::OBJECT_META;
-use crate::go::go_text;
+use crate::go::{go_text, go_type};
 use crate::schema::Schema;
 use crate::status::Status;
 
@@ -48,7 +48,13 @@ fn merge_key(schema: Option<&Schema>) -> &str {
 
 pub(super) fn bad_directive(directive: &Value, patch: &Map<String, Value>) -> Status {
     let patch = go_text(&Value::Object(patch.clone()));
-    Status::generic(format!("unknown patch type: {} in map: {patch}", go_text(directive)))
+    // Go's %s says so when it is given something else.
+    let directive = match directive {
+        Value::String(text) => text.clone(),
+        Value::Null => "%!s(<nil>)".to_owned(),
+        other => format!("%!s({}={})", go_type(other), go_text(other)),
+    };
+    Status::generic(format!("unknown patch type: {directive} in map: {patch}"))
 }
 
 pub(super) fn merge_map(

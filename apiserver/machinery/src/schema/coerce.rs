@@ -149,7 +149,7 @@ fn empty(key: &str, value: &Value) -> bool {
 }
 
 /// Whether the field is one of `ObjectMeta`, its type being right.
-fn check_meta_field(key: &str, value: &Value) -> Result<bool, String> {
+fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
     if value.is_null() {
         return Ok(TEXTS.contains(&key)
             || TIMES.contains(&key)
@@ -164,6 +164,8 @@ fn check_meta_field(key: &str, value: &Value) -> Result<bool, String> {
         let found = json_type(found);
         Err(format!("json: cannot unmarshal {found} into Go struct field ObjectMeta.{key} of type {go_type}"))
     };
+    nulls_to_texts(key, value);
+    let value = &*value;
     match key {
         _ if TEXTS.contains(&key) => {
             let go_type = if key == "uid" { "types.UID" } else { "string" };
@@ -187,6 +189,31 @@ fn check_meta_field(key: &str, value: &Value) -> Result<bool, String> {
         "ownerReferences" => owner_references(value),
         "managedFields" => expect(value.is_array(), value, "[]v1.ManagedFieldsEntry"),
         _ => Ok(false),
+    }
+}
+
+/// Go reads null as the empty text where a list or a map holds texts.
+fn nulls_to_texts(key: &str, value: &mut Value) {
+    let nulls = |value: &mut Value| {
+        if value.is_null() {
+            *value = "".into();
+        }
+    };
+    match value {
+        Value::Object(map) if TEXT_MAPS.contains(&key) => map.values_mut().for_each(nulls),
+        Value::Array(list) if key == "finalizers" => list.iter_mut().for_each(nulls),
+        Value::Array(list) if key == "ownerReferences" => {
+            list.iter_mut().filter_map(Value::as_object_mut).for_each(|owner| {
+                owner.retain(|name, value| {
+                    let text = matches!(name.as_str(), "apiVersion" | "kind" | "name" | "uid");
+                    if text && value.is_null() {
+                        *value = "".into();
+                    }
+                    !value.is_null()
+                });
+            });
+        }
+        _ => {}
     }
 }
 

@@ -23,7 +23,9 @@ pub(crate) use number::show as show_number;
 pub use parse::SchemaError;
 pub(crate) use parse::summarise;
 pub use prune::prune;
-pub use validate::{rules_blocked, validate, validate_part, validate_status, validate_values};
+pub use validate::{
+    rules_blocked, validate, validate_beyond_values, validate_part, validate_status, validate_values,
+};
 
 use serde_json::Value;
 

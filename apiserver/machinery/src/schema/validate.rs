@@ -22,6 +22,17 @@ pub fn validate(
     known: Known,
 ) -> Vec<FieldError> {
     errors.extend(validate_values(schema, new, old));
+    validate_beyond_values(schema, new, old, errors, known)
+}
+
+/// As [`validate`], but for types and values: what is said of an object of another kind.
+pub fn validate_beyond_values(
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+    mut errors: Vec<FieldError>,
+    known: Known,
+) -> Vec<FieldError> {
     errors.extend(validate_embedded(schema, new));
     errors.extend(list_errors(schema, new, old));
     errors.extend(rules(schema, new, old, &errors, known));

@@ -4,6 +4,8 @@
 //! Nothing is read before somebody needs it: a type when it is first asked for, a schema when the first object of its
 //! kind is written. What was read stays, for all servers of the process.
 
+mod checks;
+mod go;
 mod openapi;
 mod parse;
 mod schema;
@@ -12,8 +14,10 @@ mod validate;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use checks::port_name;
+pub use go::{GoPlace, go_place};
 pub use openapi::{components, openapi_name};
-pub use schema::LazySchema;
+pub use schema::{LazySchema, zero_object};
 pub use validate::validate;
 
 /// A type that a field has.
@@ -86,6 +90,8 @@ pub struct Field {
     pub keys: Vec<&'static str>,
     /// Whether it has one owner as a whole.
     pub atomic: bool,
+    /// Whether its parts have owners of their own although its type says otherwise.
+    pub granular: bool,
     /// How a strategic merge patch merges it.
     pub patch_strategy: Option<&'static str>,
     /// By which field a strategic merge patch tells items apart.

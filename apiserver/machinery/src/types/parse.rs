@@ -61,6 +61,7 @@ fn field(line: &'static str) -> Option<Field> {
         set: false,
         keys: Vec::new(),
         atomic: false,
+        granular: false,
         patch_strategy: None,
         patch_key: None,
         default: None,
@@ -70,6 +71,7 @@ fn field(line: &'static str) -> Option<Field> {
         match word.split_once('=') {
             None if word == "set" => field.set = true,
             None if word == "atomic" => field.atomic = true,
+            None if word == "granular" => field.granular = true,
             None if word == "required" => field.required = true,
             Some(("map", keys)) => field.keys = keys.split(',').collect(),
             Some(("patch", strategy)) => field.patch_strategy = Some(strategy),

@@ -59,6 +59,15 @@ fn root(ty: &Type) -> Schema {
     schema
 }
 
+/// A type whose objects carry their kind inside others.
+fn typed(name: &str) -> Schema {
+    let mut schema = find(name).map_or_else(object, structure);
+    for field in ["apiVersion", "kind"] {
+        schema.properties.insert(field.into(), Box::new(of_kind(Kind::String)));
+    }
+    schema
+}
+
 fn structure(ty: &Type) -> Schema {
     let mut schema = object();
     schema.atomic_map = ty.atomic;
@@ -85,7 +94,7 @@ fn fields(ty: &Type, schema: &mut Schema) {
 fn field(owner: &str, declared: &Field) -> Schema {
     let mut schema = value(&declared.ty);
     schema.presence = Some(declared.presence);
-    schema.atomic_map |= declared.atomic;
+    schema.atomic_map = (schema.atomic_map || declared.atomic) && !declared.granular;
     schema.patch_strategy = declared.patch_strategy.map(str::to_owned);
     schema.patch_merge_key = declared.patch_key.map(str::to_owned);
     if declared.set {
@@ -117,8 +126,12 @@ fn value(ty: &FieldType) -> Schema {
         FieldType::MicroTime => formatted(Kind::String, "micro-time"),
         FieldType::Quantity => formatted(Kind::String, QUANTITY),
         FieldType::IntOrString => Schema { int_or_string: true, ..Schema::default() },
-        FieldType::Raw | FieldType::FieldsV1 => Schema { preserve_unknown_fields: true, ..object() },
+        FieldType::Raw | FieldType::FieldsV1 => {
+            Schema { preserve_unknown_fields: true, atomic_map: true, ..object() }
+        }
         FieldType::Texts => list(of_kind(Kind::String)),
+        // Claims stand in StatefulSets as whole objects.
+        FieldType::Named("core.v1.PersistentVolumeClaim") => typed("core.v1.PersistentVolumeClaim"),
         FieldType::Named(name) => find(name).map_or_else(object, structure),
         FieldType::List(item) => list(value(item)),
         FieldType::Map(item) => {
@@ -136,6 +149,31 @@ fn list(items: Schema) -> Schema {
     let mut schema = Schema { items: Some(Box::new(items)), ..of_kind(Kind::Array) };
     summarise(&mut schema);
     schema
+}
+
+/// What Go writes of a value of this type that nobody has set anything in, as JSON; `None` for an unknown type.
+pub fn zero_object(name: &str) -> Option<Value> {
+    let mut object = serde_json::Map::new();
+    zero_fields(find(name)?, &mut object);
+    Some(Value::Object(object))
+}
+
+fn zero_fields(ty: &Type, object: &mut serde_json::Map<String, Value>) {
+    for declared in &ty.fields {
+        let value = match (&declared.ty, declared.presence) {
+            (FieldType::Named(inner), Presence::Inline) => {
+                if let Some(inner) = find(inner) {
+                    zero_fields(inner, object);
+                }
+                continue;
+            }
+            (FieldType::Named(inner), Presence::Always) => zero_object(inner).unwrap_or_default(),
+            (_, Presence::Always) => zero(&declared.ty),
+            (_, Presence::Nullable) => Value::Null,
+            _ => continue,
+        };
+        object.insert(declared.name.to_owned(), value);
+    }
 }
 
 /// What Go writes for a field that nobody has set.

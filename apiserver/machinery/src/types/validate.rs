@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Field, FieldType, Presence, Type, find, values};
+use super::{Field, FieldType, Presence, Type, checks, find, values};
 use crate::field::{FieldError, FieldErrorKind};
 
 /// What is wrong with `object`, of the type of that name, by its structure. `metadata` and `status` are left out: the
@@ -11,12 +11,13 @@ pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let Some(ty) = find(name) else { return errors };
     for declared in ty.fields.iter().filter(|field| !matches!(field.name, "metadata" | "status")) {
-        field(declared, &object[declared.name], declared.name, &mut errors);
+        field([ty.name; 2], declared, &object[declared.name], declared.name, &mut errors);
     }
     errors
 }
 
-fn structure(ty: &Type, object: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// `outer`: the type that `ty` is inlined in, or `ty` itself.
+fn structure(ty: &Type, outer: &'static str, object: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if !object.is_object() {
         return;
     }
@@ -24,18 +25,38 @@ fn structure(ty: &Type, object: &Value, path: &str, errors: &mut Vec<FieldError>
         match (&declared.ty, declared.presence) {
             (FieldType::Named(inner), Presence::Inline) => {
                 if let Some(inner) = find(inner) {
-                    structure(inner, object, path, errors);
+                    structure(inner, outer, object, path, errors);
                 }
             }
             _ => {
                 let path = format!("{path}.{}", declared.name);
-                field(declared, &object[declared.name], &path, errors);
+                field([ty.name, outer], declared, &object[declared.name], &path, errors);
             }
         }
     }
 }
 
-fn field(declared: &Field, found: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// LabelSelectors are checked as a whole, where they stand.
+const SELECTOR: &str = "meta.v1.LabelSelector";
+
+/// `owners`: the type that declares the field, and the one that it is inlined in or the same again.
+fn field(
+    owners: [&'static str; 2],
+    declared: &Field,
+    found: &Value,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let owners = if owners[0] == owners[1] { &owners[..1] } else { &owners[..] };
+    owners.iter().for_each(|owner| checks::check(owner, declared.name, found, path, errors));
+    let structural = owners.iter().all(|owner| checks::are_structural(owner, declared.name));
+    if declared.ty == FieldType::Named(SELECTOR) || !structural {
+        return;
+    }
+    let is_enum = matches!(declared.ty, FieldType::Enum(_));
+    if is_enum && declared.presence == Presence::NotNil && found == "" {
+        return value(&declared.ty, found, path, errors);
+    }
     if matches!(declared.ty, FieldType::Text | FieldType::Enum(_)) && found.as_str().is_none_or(str::is_empty)
     {
         if declared.required {
@@ -57,7 +78,7 @@ fn value(ty: &FieldType, found: &Value, path: &str, errors: &mut Vec<FieldError>
         }
         FieldType::Named(name) => {
             if let Some(ty) = find(name).filter(|ty| ty.name != "meta.v1.ObjectMeta") {
-                structure(ty, found, path, errors);
+                structure(ty, ty.name, found, path, errors);
             }
         }
         FieldType::List(item) => {

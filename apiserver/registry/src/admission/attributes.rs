@@ -77,7 +77,7 @@ impl<'a> Attributes<'a> {
         }
         let served = self.target.served;
         if self.target.subresource == Subresource::Scale {
-            return Ok(crate::scale::shown(served, object));
+            return Ok(crate::scale::view_or_null(served, object));
         }
         if version.name == served.version.name {
             return Ok(object.clone());

@@ -58,7 +58,7 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
 async fn create(registry: &Registry, served: &Served, wanted: &Wanted) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
     let input = Input::new(wanted.object.clone());
-    registry.create(&mut context, served, &wanted.namespace, "", input).await.map(drop)
+    registry.create(&mut context, served, &wanted.namespace, input).await.map(drop)
 }
 
 /// `stored` with what it lacks of `wanted`: labels, annotations, rules, subjects, the selectors of an aggregation.

@@ -75,7 +75,7 @@ async fn ensure(registry: &Registry, namespace: &str, plural: &str, object: Valu
     let Some(served) = registry.served("", "v1", plural) else { return };
     let mut context = Context::internal("kube-controller-manager");
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let created = registry.create(&mut context, &served, namespace, "", Input::new(object.clone())).await;
+    let created = registry.create(&mut context, &served, namespace, Input::new(object.clone())).await;
     let failed = match created {
         Err(status) if status.reason == "AlreadyExists" && object.get("data").is_some() => {
             let patch = json!({"data": object["data"]}).to_string();

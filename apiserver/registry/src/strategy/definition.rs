@@ -56,11 +56,6 @@ impl Strategy for CustomResourceDefinitions {
         crd::validate_status_update(object)
     }
 
-    /// The name follows from the spec, which [`crd::validate`] checks.
-    fn check_name(&self, _name: &str, _prefix: bool) -> Vec<String> {
-        Vec::new()
-    }
-
     fn unknown_field(&self, field: &str) -> String {
         format!("field label not supported: {field}")
     }

@@ -38,44 +38,55 @@ impl Events {
         }
     }
 
-    /// The rules for Events that have an `eventTime`.
-    fn modern(&self, object: &Value, errors: &mut Vec<FieldError>) {
-        let short = |field: &'static str, errors: &mut Vec<FieldError>, always: bool| {
-            let value = text(object, field);
-            if value.is_empty() && always {
-                errors.push(required(field, ""));
-            }
-            if value.len() > MAX_SHORT {
-                errors.push(invalid(field, "", format!("can have at most {MAX_SHORT} characters")));
-            }
+    /// What holds for all Events, also for those of the older group.
+    fn basics(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let namespace = meta::namespace(object);
+        let about = object[self.object_field()]["namespace"].as_str().unwrap_or_default();
+        let timed = !object["eventTime"].is_null();
+        let matches = match (about.is_empty(), timed) {
+            (true, true) => matches!(namespace, "default" | "kube-system"),
+            (true, false) => namespace == "default",
+            (false, true) => true,
+            (false, false) => about == namespace,
         };
-        if self.strict && object["eventTime"].is_null() {
-            errors.push(required("eventTime", ""));
+        if !matches {
+            errors.push(invalid("involvedObject.namespace", about, "does not match event.namespace"));
         }
-        let series = &object["series"];
-        if series.is_object() {
-            if series["count"].as_i64().unwrap_or(0) < 2 {
-                errors.push(invalid("series.count", "", "should be at least 2"));
-            }
-            if series["lastObservedTime"].is_null() {
-                errors.push(required("series.lastObservedTime", ""));
-            }
+        if timed {
+            self.reporter(object, &mut errors);
         }
+        errors
+    }
+
+    /// Who reports what, in Events that have an `eventTime`.
+    fn reporter(&self, object: &Value, errors: &mut Vec<FieldError>) {
         let field = self.name("reportingComponent");
         let controller = text(object, field);
         if controller.is_empty() {
             errors.push(required(field, ""));
         }
-        errors
-            .extend(names::qualified_name(controller).into_iter().map(|why| invalid(field, controller, why)));
-        short("reportingInstance", errors, true);
-        short("action", errors, true);
-        short("reason", errors, true);
+        let problems = names::qualified_name(controller);
+        errors.extend(problems.into_iter().map(|why| invalid(field, controller, why)));
+        for field in ["reportingInstance", "action", "reason"] {
+            let value = text(object, field);
+            if value.is_empty() {
+                errors.push(required(field, ""));
+            }
+            if value.len() > MAX_SHORT {
+                errors.push(invalid(field, "", format!("can have at most {MAX_SHORT} characters")));
+            }
+        }
         if text(object, self.name("message")).len() > MAX_NOTE {
             errors.push(invalid("message", "", format!("can have at most {MAX_NOTE} characters")));
         }
-        if !self.strict {
-            return;
+    }
+
+    /// What the newer group wants of a new Event beyond that.
+    fn strictly(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        series(object, errors);
+        if object["eventTime"].is_null() {
+            errors.push(required("eventTime", ""));
         }
         let kind = text(object, "type");
         if !matches!(kind, "Normal" | "Warning") {
@@ -90,26 +101,35 @@ impl Events {
     }
 }
 
+fn series(object: &Value, errors: &mut Vec<FieldError>) {
+    let series = &object["series"];
+    if !series.is_object() {
+        return;
+    }
+    if series["count"].as_i64().unwrap_or(0) < 2 {
+        errors.push(invalid("series.count", "", "should be at least 2"));
+    }
+    if series["lastObservedTime"].is_null() {
+        errors.push(required("series.lastObservedTime", ""));
+    }
+}
+
 impl Strategy for Events {
     fn validate(&self, object: &Value) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        let namespace = meta::namespace(object);
-        let about = object[self.object_field()]["namespace"].as_str().unwrap_or_default();
-        let matches = if about.is_empty() { namespace == "default" } else { about == namespace };
-        if !matches && !(about.is_empty() && (self.strict || namespace == "kube-system")) {
-            let why = "does not match event.namespace";
-            errors.push(invalid("involvedObject.namespace", about, why));
-        }
-        if self.strict || !object["eventTime"].is_null() {
-            self.modern(object, &mut errors);
+        let mut errors = self.basics(object);
+        if self.strict {
+            self.strictly(object, &mut errors);
         }
         errors
     }
 
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        let mut errors = self.validate(object);
+        let mut errors = self.basics(object);
         if !self.strict {
             return errors;
+        }
+        if object["series"] != old["series"] {
+            series(object, &mut errors);
         }
         let fields = [
             "involvedObject",

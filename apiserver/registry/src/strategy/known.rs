@@ -4,7 +4,10 @@ use machinery::field::FieldError;
 use machinery::types;
 use serde_json::Value;
 
-use super::{Generation, Strategy, admission, network, pod, service, storage, workload};
+use super::default::{forbidden, invalid};
+use super::{
+    Generation, Strategy, admission, autoscaler, job, network, node, pod, service, storage, workload,
+};
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
@@ -15,6 +18,8 @@ pub(super) struct Rules {
     pub(super) normalize: fn(&mut Value),
     /// What the server sets at creation.
     pub(super) prepare: fn(&mut Value),
+    /// What the server sets or keeps at each update.
+    pub(super) prepare_update: fn(&mut Value, &Value),
     /// What is wrong with an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
     /// What an update must not change.
@@ -22,8 +27,13 @@ pub(super) struct Rules {
 }
 
 /// No rules.
-pub(super) const NONE: Rules =
-    Rules { normalize: |_| {}, prepare: |_| {}, validate: |_| Vec::new(), immutable: |_, _| Vec::new() };
+pub(super) const NONE: Rules = Rules {
+    normalize: |_| {},
+    prepare: |_| {},
+    prepare_update: |_, _| {},
+    validate: |_| Vec::new(),
+    immutable: |_, _| Vec::new(),
+};
 
 /// The strategy of a kind of the table.
 pub(crate) struct Known {
@@ -41,14 +51,19 @@ impl Known {
             ("", "PodTemplate") => pod::POD_TEMPLATE,
             ("", "Service") => service::SERVICE,
             ("", "ReplicationController") => workload::REPLICATION_CONTROLLER,
-            ("", "PersistentVolume" | "PersistentVolumeClaim") => storage::PENDING,
+            ("", "Node") => node::NODE,
+            ("", "PersistentVolume") => storage::VOLUME,
+            ("", "PersistentVolumeClaim") => storage::CLAIM,
+            ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::AUTOSCALER,
             ("apps", "Deployment") => workload::DEPLOYMENT,
             ("apps", "ReplicaSet") => workload::REPLICA_SET,
             ("apps", "DaemonSet") => workload::DAEMON_SET,
             ("apps", "StatefulSet") => workload::STATEFUL_SET,
-            ("batch", "Job") => workload::JOB,
-            ("batch", "CronJob") => workload::CRON_JOB,
+            ("batch", "Job") => job::JOB,
+            ("batch", "CronJob") => job::CRON_JOB,
             ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
+            ("networking.k8s.io", "Ingress") => network::INGRESS,
+            ("networking.k8s.io", "IngressClass") => network::INGRESS_CLASS,
             (
                 "admissionregistration.k8s.io",
                 "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
@@ -59,6 +74,30 @@ impl Known {
         };
         Self { kind, ty: kind.type_name(), schema, rules }
     }
+}
+
+/// Fields that stay as they are, by kind.
+const IMMUTABLE: [(&str, &str); 14] = [
+    ("ControllerRevision", "data"),
+    ("EndpointSlice", "addressType"),
+    ("IPAddress", "spec.parentRef"),
+    ("IngressClass", "spec.controller"),
+    ("Job", "spec.completionMode"),
+    ("Job", "spec.selector"),
+    ("Job", "spec.podFailurePolicy"),
+    ("Job", "spec.backoffLimitPerIndex"),
+    ("PriorityClass", "preemptionPolicy"),
+    ("RuntimeClass", "handler"),
+    ("StorageClass", "parameters"),
+    ("StorageClass", "provisioner"),
+    ("StorageClass", "reclaimPolicy"),
+    ("StorageClass", "volumeBindingMode"),
+];
+
+fn immutable(object: &Value, old: &Value, field: &str) -> Option<FieldError> {
+    let at = |object: &Value| field.split('.').fold(object, |value, step| &value[step]).clone();
+    let (now, before) = (at(object), at(old));
+    (now != before).then(|| invalid(field, now, "field is immutable"))
 }
 
 impl Strategy for Known {
@@ -84,6 +123,10 @@ impl Strategy for Known {
         (self.rules.prepare)(object);
     }
 
+    fn prepare_update(&self, object: &mut Value, old: &Value) {
+        (self.rules.prepare_update)(object, old);
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
         errors.extend((self.rules.validate)(object));
@@ -93,13 +136,18 @@ impl Strategy for Known {
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = self.validate(object);
         errors.extend((self.rules.immutable)(object, old));
+        if self.kind.kind == "PriorityClass" && object["value"] != old["value"] {
+            errors.push(forbidden("value", "may not be changed in an update."));
+        }
+        let kept = IMMUTABLE.iter().filter(|(kind, _)| *kind == self.kind.kind);
+        errors.extend(kept.filter_map(|(_, field)| immutable(object, old, field)));
         errors
     }
 
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         let name = if prefix { super::masked(name) } else { name.to_owned() };
         match self.kind.kind {
-            "Service" => machinery::names::dns1035_label(&name),
+            "Service" | "StatefulSet" => machinery::names::dns1123_label(&name),
             "FlowSchema" | "PriorityLevelConfiguration" | "APIService" => {
                 machinery::names::path_segment(&name)
             }
@@ -116,11 +164,35 @@ impl Strategy for Known {
     }
 
     fn generation(&self) -> Generation {
-        if self.kind.generation { Generation::Spec } else { Generation::Untouched }
+        match self.kind.kind {
+            "Deployment" => Generation::SpecAndAnnotations,
+            "EndpointSlice" => Generation::SpecAndLabels,
+            _ if self.kind.generation => Generation::Spec,
+            _ => Generation::Untouched,
+        }
     }
 
     fn selectable(&self) -> &'static [&'static str] {
         self.kind.selectable
+    }
+
+    fn unknown_field(&self, field: &str) -> String {
+        match self.kind.kind {
+            "Job" => format!("field label {field:?} not supported for Job"),
+            "ResourceSlice" => {
+                format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}")
+            }
+            _ => super::unknown_field(self.selectable(), field),
+        }
+    }
+
+    /// What has run pods since before garbage collection leaves them behind.
+    fn orphans_by_default(&self) -> bool {
+        matches!(self.kind.kind, "Job" | "ReplicationController")
+    }
+
+    fn marks_deleted(&self) -> bool {
+        self.kind.kind == "Pod"
     }
 
     fn delete_returns_object(&self) -> bool {

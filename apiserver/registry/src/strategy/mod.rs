@@ -1,16 +1,21 @@
 //! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
 
 mod admission;
+mod autoscaler;
 mod config;
+mod container;
 mod default;
 mod definition;
 mod event;
+mod job;
 mod known;
 mod lease;
 mod namespace;
 mod network;
+mod node;
 mod pod;
 mod rbac;
+mod scheduling;
 mod service;
 mod service_account;
 mod storage;
@@ -33,6 +38,10 @@ pub(crate) enum Generation {
     Untouched,
     /// When anything but `metadata` and `status` changes.
     Spec,
+    /// When anything but `metadata` and `status`, or the annotations change.
+    SpecAndAnnotations,
+    /// When anything but `metadata`, or the labels change.
+    SpecAndLabels,
     /// When anything but `metadata` changes.
     All,
 }
@@ -103,12 +112,17 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// The words for a field that cannot be selected by, when the kind has its own.
     fn unknown_field(&self, field: &str) -> String {
-        if self.selectable().is_empty() {
-            return format!(
-                "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-            );
-        }
-        format!("field label not supported: {field}")
+        unknown_field(self.selectable(), field)
+    }
+
+    /// Whether dependents stay when a deletion does not say what to do with them.
+    fn orphans_by_default(&self) -> bool {
+        false
+    }
+
+    /// Whether the answer to a deletion shows when the object was deleted, also when it is gone at once.
+    fn marks_deleted(&self) -> bool {
+        false
     }
 
     /// Whether the answer to a DELETE that removes the object is the object.
@@ -138,6 +152,16 @@ pub(crate) trait Strategy: Send + Sync {
     fn qualified_finalizers(&self) -> bool {
         true
     }
+}
+
+/// The words for a field that cannot be selected by.
+pub(crate) fn unknown_field(selectable: &[&str], field: &str) -> String {
+    if selectable.is_empty() {
+        return format!(
+            "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        );
+    }
+    format!("field label not supported: {field}")
 }
 
 /// `generateName` may end with a dash: a letter stands for what will follow.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::default::{invalid, required};
 use super::known::{NONE, Rules};
+use super::{container, scheduling};
 
 /// `v1.Pod`
 pub(super) const POD: Rules = Rules {
@@ -24,10 +25,59 @@ pub(super) const POD: Rules = Rules {
     prepare: |pod| {
         let quality = quality(&pod["spec"]);
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
+        prioritize(&mut pod["spec"]);
+        tolerate(&mut pod["spec"]);
+    },
+    prepare_update: |pod, old| {
+        for field in ["priority", "preemptionPolicy"] {
+            if pod["spec"][field].is_null()
+                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
+            {
+                spec.insert(field.to_owned(), before.clone());
+            }
+        }
+        tolerate(&mut pod["spec"]);
     },
     validate: |pod| validate_spec(&pod["spec"], "spec"),
-    ..NONE
+    immutable: kept,
 };
+
+/// Of the spec of a pod few fields can change. A real server shows the difference of its internal types, too.
+fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
+    const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+                       `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
+                       (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
+                       (allow it to be set to 1 if it was previously negative)";
+    let rest = |pod: &Value| {
+        let mut spec = pod["spec"].clone();
+        for list in ["containers", "initContainers", "ephemeralContainers"] {
+            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                container["image"] = Value::Null;
+            }
+        }
+        if let Some(spec) = spec.as_object_mut() {
+            let open = |name: &str| {
+                matches!(
+                    name,
+                    "activeDeadlineSeconds" | "tolerations" | "terminationGracePeriodSeconds" | "nodeName"
+                )
+            };
+            spec.retain(|name, _| !open(name));
+        }
+        spec
+    };
+    let tolerations = |pod: &Value| pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+    let now = tolerations(pod);
+    let mut errors = Vec::new();
+    if !tolerations(old).iter().all(|toleration| now.contains(toleration)) {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        errors.push(super::default::forbidden("spec.tolerations", why));
+    }
+    if rest(pod) != rest(old) {
+        errors.push(super::default::forbidden("spec", WHY));
+    }
+    errors
+}
 
 /// `v1.PodTemplate`
 pub(super) const POD_TEMPLATE: Rules = Rules {
@@ -35,6 +85,48 @@ pub(super) const POD_TEMPLATE: Rules = Rules {
     validate: |object| validate_spec(&object["template"]["spec"], "template.spec"),
     ..NONE
 };
+
+/// The classes that every cluster has, and their priorities.
+const CLASSES: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+
+/// A pod without a class has the priority 0.
+fn prioritize(spec: &mut Value) {
+    let class = spec["priorityClassName"].as_str().unwrap_or_default();
+    let priority = match CLASSES.iter().find(|(name, _)| *name == class) {
+        Some((_, priority)) => *priority,
+        None if class.is_empty() => 0,
+        // What others are worth is not looked up: nothing here schedules.
+        None => return,
+    };
+    if let Some(spec) = spec.as_object_mut() {
+        spec.insert("priority".into(), priority.into());
+        spec.entry("preemptionPolicy").or_insert_with(|| "PreemptLowerPriority".into());
+    }
+}
+
+/// For this long a pod stays on a node that is not ready or cannot be reached.
+const TOLERATION_SECONDS: i64 = 300;
+
+fn tolerate(spec: &mut Value) {
+    let Some(spec) = spec.as_object_mut() else { return };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
+        if !tolerations.is_array() {
+            *tolerations = json!([]);
+        }
+        let Some(list) = tolerations.as_array_mut() else { return };
+        let matches =
+            |field: &Value, wanted: &str| field.as_str().is_none_or(|text| text.is_empty() || text == wanted);
+        let tolerated =
+            list.iter().any(|one| matches(&one["key"], key) && matches(&one["effect"], "NoExecute"));
+        if !tolerated {
+            list.push(json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS,
+            }));
+        }
+    }
+}
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
@@ -136,10 +228,16 @@ pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     for group in ["initContainers", "containers"] {
         for (index, container) in list(group).iter().enumerate() {
             let path = format!("{path}.{group}[{index}]");
-            check_container(container, &path, &mut seen, &volumes, &mut errors);
+            check_name(name_of(container), &format!("{path}.name"), &mut seen, &mut errors);
+            container::check(container, &path, &volumes, &mut errors);
         }
     }
+    scheduling::check(spec, path, &mut errors);
     errors
+}
+
+fn name_of(value: &Value) -> &str {
+    value["name"].as_str().unwrap_or_default()
 }
 
 fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
@@ -150,39 +248,6 @@ fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut 
     errors.extend(names::dns1123_label(name).into_iter().map(|why| invalid(path, name, why)));
     if !seen.insert(name.to_owned()) {
         errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
-    }
-}
-
-fn check_container(
-    container: &Value,
-    path: &str,
-    seen: &mut BTreeSet<String>,
-    volumes: &BTreeSet<String>,
-    errors: &mut Vec<FieldError>,
-) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    check_name(&text(&container["name"]), &format!("{path}.name"), seen, errors);
-    let image = text(&container["image"]);
-    if image.is_empty() {
-        errors.push(required(format!("{path}.image"), ""));
-    } else if image.trim() != image {
-        let why = "must not have leading or trailing whitespace";
-        errors.push(invalid(format!("{path}.image"), image, why));
-    }
-    for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
-        let path = format!("{path}.ports[{index}].containerPort");
-        match port["containerPort"].as_i64().unwrap_or(0) {
-            0 => errors.push(required(path, "")),
-            1..=65535 => {}
-            number => errors.push(invalid(path, number, "must be between 1 and 65535, inclusive")),
-        }
-    }
-    for (index, mount) in container["volumeMounts"].as_array().into_iter().flatten().enumerate() {
-        let name = text(&mount["name"]);
-        if !name.is_empty() && !volumes.contains(&name) {
-            let path = format!("{path}.volumeMounts[{index}].name");
-            errors.push(FieldError::new(FieldErrorKind::NotFound, path, &name.into(), ""));
-        }
     }
 }
 

@@ -1,11 +1,12 @@
-//! What runs pods from a template: Deployments and their like, Jobs.
+//! What runs pods from a template: Deployments and their like.
 
 use machinery::field::FieldError;
 use machinery::meta;
+use machinery::names::validate_labels;
 use machinery::selector::LabelSelector;
 use serde_json::{Map, Value, json};
 
-use super::default::{invalid, required};
+use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 use super::pod::{default_template, validate_spec};
 
@@ -15,7 +16,11 @@ pub(super) const DEPLOYMENT: Rules = Rules {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["strategy"], &json!({"maxUnavailable": "25%", "maxSurge": "25%"}));
     },
-    validate: |object| validate(object, "deployment"),
+    validate: |object| {
+        let mut errors = validate(object, "deployment");
+        errors.extend(rollout(&object["spec"]));
+        errors
+    },
     immutable: same_selector,
     ..NONE
 };
@@ -33,10 +38,22 @@ pub(super) const DAEMON_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"maxUnavailable": 1, "maxSurge": 0}));
+        if template_generation(object).is_none() {
+            set_template_generation(object, 0);
+        }
     },
-    validate: |object| validate(object, "daemonset"),
+    prepare: |object| set_template_generation(object, 1),
+    prepare_update: |object, old| {
+        let before = template_generation(old).unwrap_or(1);
+        let changed = object["spec"]["template"] != old["spec"]["template"];
+        set_template_generation(object, before + i64::from(changed));
+    },
+    validate: |object| {
+        let mut errors = validate(object, "daemonset");
+        errors.extend(update_of_daemons(&object["spec"]["updateStrategy"]));
+        errors
+    },
     immutable: same_selector,
-    ..NONE
 };
 
 /// `apps/v1` StatefulSet
@@ -51,8 +68,12 @@ pub(super) const STATEFUL_SET: Rules = Rules {
             claim.insert("status".into(), json!({"phase": "Pending"}));
         }
     },
-    validate: |object| validate(object, "statefulset"),
-    immutable: same_selector,
+    validate: |object| {
+        let mut errors = validate(object, "statefulset");
+        errors.extend(stateful(&object["spec"]));
+        errors
+    },
+    immutable: kept_of_stateful_sets,
     ..NONE
 };
 
@@ -64,52 +85,53 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
         if labels.is_object() && object["spec"]["selector"].is_null() {
             object["spec"]["selector"] = labels;
         }
+        labels_of_template(object);
     },
-    validate: |object| validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec"),
-    ..NONE
-};
-
-/// `batch/v1` Job
-pub(super) const JOB: Rules = Rules {
-    normalize: |object| {
-        default_template(&mut object["spec"]["template"]);
-        let Some(spec) = object["spec"].as_object_mut() else { return };
-        if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
-            spec.insert("completions".into(), 1.into());
-        }
-        let per_index = spec.contains_key("backoffLimitPerIndex");
-        let policy = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
-        for (name, value) in [
-            ("parallelism", json!(1)),
-            ("backoffLimit", json!(if per_index { i64::from(i32::MAX) } else { 6 })),
-            ("completionMode", json!("NonIndexed")),
-            ("suspend", json!(false)),
-            ("podReplacementPolicy", json!(policy)),
-            ("manualSelector", json!(false)),
-        ] {
-            spec.entry(name).or_insert(value);
-        }
-    },
-    prepare: select_own_pods,
     validate: |object| {
-        let mut errors = validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec");
-        errors.extend(never_always(&object["spec"], "spec"));
+        let (spec, mut errors) = (&object["spec"], Vec::new());
+        let (selector, template) = (&spec["selector"], &spec["template"]);
+        if selector.as_object().is_none_or(Map::is_empty) {
+            errors.push(required("spec.selector", ""));
+        }
+        if template.is_null() {
+            errors.push(required("spec.template", ""));
+            return errors;
+        }
+        let labels = &template["metadata"]["labels"];
+        errors.extend(validate_labels(Some(labels), "spec.template.labels"));
+        let wanted = selector.as_object().into_iter().flatten();
+        if !wanted.clone().all(|(key, value)| labels.get(key) == Some(value)) {
+            let why = "`selector` does not match template `labels`";
+            errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
+        }
+        errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
         errors
     },
     ..NONE
 };
 
-/// `batch/v1` CronJob
-pub(super) const CRON_JOB: Rules = Rules {
-    normalize: |object| default_template(&mut object["spec"]["jobTemplate"]["spec"]["template"]),
-    validate: |object| {
-        let job = &object["spec"]["jobTemplate"]["spec"];
-        let mut errors = validate_spec(&job["template"]["spec"], "spec.jobTemplate.spec.template.spec");
-        errors.extend(never_always(job, "spec.jobTemplate.spec"));
-        errors
-    },
-    ..NONE
-};
+/// What counts the changes of a DaemonSet's template, from before `generation` did.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn template_generation(object: &Value) -> Option<i64> {
+    object["metadata"]["annotations"][TEMPLATE_GENERATION].as_str()?.parse().ok()
+}
+
+fn set_template_generation(object: &mut Value, generation: i64) {
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+    annotations[TEMPLATE_GENERATION] = generation.to_string().into();
+}
+
+/// Without labels of its own an object has those of its pods.
+pub(super) fn labels_of_template(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let none = metadata.get("labels").and_then(Value::as_object).is_none_or(Map::is_empty);
+    if none && labels.as_object().is_some_and(|labels| !labels.is_empty()) {
+        metadata.insert("labels".into(), labels);
+    }
+}
 
 /// The numbers of a rolling update, where that is the strategy.
 fn rolling(strategy: &mut Value, defaults: &Value) {
@@ -127,47 +149,190 @@ fn rolling(strategy: &mut Value, defaults: &Value) {
 fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (spec, path) = (&object["spec"], "spec.selector");
-    let selector = &spec["selector"];
+    let (selector, template) = (&spec["selector"], &spec["template"]);
     if selector.is_null() {
-        errors.push(required(path, ""));
+        if kind != "daemonset" {
+            errors.push(required(path, ""));
+        }
     } else if selector.as_object().is_none_or(Map::is_empty) {
         errors.push(invalid(path, selector.clone(), format!("empty selector is invalid for {kind}")));
     }
+    let labels = &template["metadata"]["labels"];
+    errors.extend(validate_labels(Some(labels), "spec.template.labels"));
     match LabelSelector::from_object(selector) {
-        Err(problem) => errors.push(invalid(path, selector.clone(), problem)),
+        Err(_) if kind == "daemonset" => {}
+        Err(_) => errors
+            .push(unreadable(selector, if kind == "statefulset" { "" } else { "invalid label selector" })),
         Ok(parsed) => {
-            let labels = &spec["template"]["metadata"]["labels"];
-            if !parsed.is_empty() && !parsed.matches(labels.as_object()) {
-                let shown = if labels.is_null() { json!({}) } else { labels.clone() };
+            // A missing selector matches nothing.
+            if selector.is_null() || (!parsed.is_empty() && !parsed.matches(labels.as_object())) {
                 let why = "`selector` does not match template `labels`";
-                errors.push(invalid("spec.template.metadata.labels", shown, why));
+                errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
             }
         }
     }
-    errors.extend(validate_spec(&spec["template"]["spec"], "spec.template.spec"));
-    let policy = &spec["template"]["spec"]["restartPolicy"];
+    errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
+    let policy = &template["spec"]["restartPolicy"];
     if policy.is_string() && policy != "Always" {
         let field = "spec.template.spec.restartPolicy";
         errors.push(FieldError::not_supported(field, policy, &["Always".into()]));
     }
-    if spec["replicas"].as_i64().is_some_and(|replicas| replicas < 0) {
-        let why = "must be greater than or equal to 0";
-        errors.push(invalid("spec.replicas", spec["replicas"].clone(), why));
+    errors
+}
+
+/// A selector that cannot be read, with its fields in the order of the Go type.
+fn unreadable(selector: &Value, why: &str) -> FieldError {
+    let parts = ["matchLabels", "matchExpressions"].into_iter().filter(|part| !selector[*part].is_null());
+    let parts: Vec<String> = parts.map(|part| format!("\"{part}\":{}", selector[part])).collect();
+    let mut error = invalid("spec.selector", Value::Null, why);
+    error.value = Some(format!("{{{}}}", parts.join(",")));
+    error
+}
+
+/// The strategy of a Deployment, and what depends on it.
+fn rollout(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let strategy = &spec["strategy"];
+    let shown = |strategy: &Value| {
+        let rolling = &strategy["rollingUpdate"];
+        let rolling = match rolling.is_object() {
+            true => format!(
+                "{{\"MaxUnavailable\":{},\"MaxSurge\":{}}}",
+                rolling["maxUnavailable"], rolling["maxSurge"]
+            ),
+            false => "null".to_owned(),
+        };
+        format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"])
+    };
+    match strategy["type"].as_str() {
+        Some("Recreate") if strategy["rollingUpdate"].is_object() => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(forbidden("spec.strategy.rollingUpdate", why));
+        }
+        Some("Recreate") => {}
+        Some("RollingUpdate") => errors.extend(no_step(
+            "spec.strategy.rollingUpdate",
+            &strategy["rollingUpdate"],
+            "may not be 0 when `maxSurge` is 0",
+        )),
+        _ => {
+            let allowed = ["Recreate".into(), "RollingUpdate".into()];
+            let mut error = FieldError::not_supported("spec.strategy", &Value::Null, &allowed);
+            error.value = Some(shown(strategy));
+            errors.push(error);
+        }
+    }
+    let ready = spec["minReadySeconds"].as_i64().unwrap_or(0);
+    if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64().filter(|deadline| *deadline <= ready) {
+        errors.push(invalid(
+            "spec.progressDeadlineSeconds",
+            deadline,
+            "must be greater than minReadySeconds",
+        ));
     }
     errors
 }
 
-/// A job's pods come to an end.
-fn never_always(job: &Value, path: &str) -> Option<FieldError> {
-    let policy = &job["template"]["spec"]["restartPolicy"];
-    let allowed = ["OnFailure".into(), "Never".into()];
-    (!allowed.contains(policy)).then(|| {
-        let field = format!("{path}.template.spec.restartPolicy");
-        match policy.as_str() {
-            Some("Always") | None => required(field, "valid values: \"OnFailure\", \"Never\""),
-            Some(_) => FieldError::not_supported(field, policy, &allowed),
+fn is_zero(amount: &Value) -> bool {
+    amount.is_null() || *amount == 0 || *amount == "0%"
+}
+
+/// A rolling update that can neither add nor remove.
+fn no_step(path: &str, rolling: &Value, why: &str) -> Option<FieldError> {
+    let stuck = rolling.is_object() && is_zero(&rolling["maxSurge"]) && is_zero(&rolling["maxUnavailable"]);
+    stuck.then(|| invalid(format!("{path}.maxUnavailable"), rolling["maxUnavailable"].clone(), why))
+}
+
+fn update_of_daemons(strategy: &Value) -> Vec<FieldError> {
+    let path = "spec.updateStrategy";
+    let rolling = &strategy["rollingUpdate"];
+    let field = |name: &str| format!("{path}.rollingUpdate.{name}");
+    match strategy["type"].as_str() {
+        Some("OnDelete") => Vec::new(),
+        Some("RollingUpdate") => match (is_zero(&rolling["maxUnavailable"]), is_zero(&rolling["maxSurge"])) {
+            (true, true) => vec![required(field("maxUnavailable"), "cannot be 0 when maxSurge is 0")],
+            (false, false) => {
+                let why = "may not be set when maxUnavailable is non-zero";
+                vec![invalid(field("maxSurge"), rolling["maxSurge"].clone(), why)]
+            }
+            _ => Vec::new(),
+        },
+        _ => {
+            let allowed = ["RollingUpdate".into(), "OnDelete".into()];
+            let mut error = FieldError::not_supported(path, &Value::Null, &allowed);
+            let rolling = match rolling.is_object() {
+                true => format!(
+                    "{{\"MaxUnavailable\":{},\"MaxSurge\":{}}}",
+                    rolling["maxUnavailable"], rolling["maxSurge"]
+                ),
+                false => "null".to_owned(),
+            };
+            error.value = Some(format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"]));
+            vec![error]
         }
-    })
+    }
+}
+
+/// What only StatefulSets have.
+fn stateful(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = &spec["podManagementPolicy"];
+    if !matches!(policy.as_str(), Some("OrderedReady" | "Parallel")) {
+        errors.push(invalid(
+            "spec.podManagementPolicy",
+            policy.clone(),
+            "must be 'OrderedReady' or 'Parallel'",
+        ));
+    }
+    let strategy = &spec["updateStrategy"];
+    let rolling = &strategy["rollingUpdate"];
+    match strategy["type"].as_str() {
+        Some("OnDelete") if rolling.is_object() => {
+            let why = "only allowed for updateStrategy 'RollingUpdate'";
+            errors.push(invalid("spec.updateStrategy.rollingUpdate", rolling.clone(), why));
+        }
+        Some("OnDelete" | "RollingUpdate") => {}
+        _ => {
+            let mut error =
+                invalid("spec.updateStrategy", Value::Null, "must be 'RollingUpdate' or 'OnDelete'");
+            let rolling = match rolling.is_object() {
+                true => format!(
+                    "{{\"Partition\":{},\"MaxUnavailable\":{}}}",
+                    rolling["partition"], rolling["maxUnavailable"]
+                ),
+                false => "null".to_owned(),
+            };
+            error.value = Some(format!("{{\"Type\":{},\"RollingUpdate\":{rolling}}}", strategy["type"]));
+            errors.push(error);
+        }
+    }
+    errors
+}
+
+/// Of the spec of a StatefulSet few fields can change.
+fn kept_of_stateful_sets(object: &Value, old: &Value) -> Vec<FieldError> {
+    const OPEN: [&str; 7] = [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ];
+    let rest = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        if let Some(spec) = spec.as_object_mut() {
+            spec.retain(|name, _| !OPEN.contains(&name.as_str()));
+        }
+        spec
+    };
+    if rest(object) == rest(old) {
+        return Vec::new();
+    }
+    let why = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
+               'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+    vec![forbidden("spec", why)]
 }
 
 fn same_selector(object: &Value, old: &Value) -> Vec<FieldError> {
@@ -176,24 +341,4 @@ fn same_selector(object: &Value, old: &Value) -> Vec<FieldError> {
         return Vec::new();
     }
     vec![invalid("spec.selector", new.clone(), "field is immutable")]
-}
-
-/// A Job selects the pods that carry its UID, unless it says how it wants to.
-fn select_own_pods(object: &mut Value) {
-    let spec = &object["spec"];
-    if spec["manualSelector"] == true || !spec["selector"].is_null() {
-        return;
-    }
-    let (uid, name) = (meta::uid(object).to_owned(), meta::name(object).to_owned());
-    let Some(metadata) = meta::metadata_mut(&mut object["spec"]["template"]) else { return };
-    let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
-    for (key, value) in [
-        ("batch.kubernetes.io/controller-uid", &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("controller-uid", &uid),
-        ("job-name", &name),
-    ] {
-        labels[key] = value.as_str().into();
-    }
-    object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
 }

@@ -103,7 +103,7 @@ pub async fn serve(registry: &Registry, definition: &Value) -> Served {
         object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
         registry.update(&mut context(), &crds, "", name, none, Input::new(object)).await
     } else {
-        registry.create(&mut context(), &crds, "", "", Input::new(object)).await
+        registry.create(&mut context(), &crds, "", Input::new(object)).await
     };
     done.unwrap();
     let version = definition["spec"]["versions"][0]["name"].as_str().unwrap();

@@ -196,7 +196,7 @@ impl World {
         let registry = Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap();
         let create = async |group: &str, plural: &str, object: Value| {
             let served = registry.served(group, "v1", plural).unwrap();
-            registry.create(&mut context("test"), &served, "", "", Input::new(object)).await.unwrap();
+            registry.create(&mut context("test"), &served, "", Input::new(object)).await.unwrap();
         };
         create("apiextensions.k8s.io", "customresourcedefinitions", definition()).await;
         for name in ["a", "b"] {
@@ -261,7 +261,7 @@ impl World {
         let object =
             body(key, &fields, metadata(change.tier.flatten(), change.finalizer.unwrap_or_default()));
         let mut context = Context { dry_run, ..context(manager) };
-        let answer = self.registry.create(&mut context, &self.served, key.0, "", Input::new(object)).await;
+        let answer = self.registry.create(&mut context, &self.served, key.0, Input::new(object)).await;
         if dry_run {
             let exists = self.model.objects.contains_key(&key);
             assert_eq!(answer.is_ok(), !exists, "dry run: {answer:?}");

@@ -125,14 +125,57 @@ fn autoscaler() -> Vec<Column> {
     vec![
         NAME,
         column("Reference", "What it scales.", reference),
-        column("Targets", "What it aims at.", |_, _| "<unknown>".into()),
+        column("Targets", "What it aims at.", targets),
         column("MinPods", "The fewest pods.", minimum),
-        counter("MaxPods", "The most pods.", |one, _| {
+        column("MaxPods", "The most pods.", |one, _| {
             one["spec"]["maxReplicas"].as_i64().unwrap_or_default().into()
         }),
-        counter("Replicas", "The pods that there are.", |one, _| number(one, "currentReplicas")),
+        column("Replicas", "The pods that there are.", |one, _| number(one, "currentReplicas")),
         AGE,
     ]
+}
+
+/// How many metrics the cell shows.
+const TARGETS_MAX: usize = 2;
+
+/// What is measured, and what it should be, by metric.
+fn targets(autoscaler: &Value, _: DateTime<Utc>) -> Value {
+    let metrics = autoscaler["spec"]["metrics"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if metrics.is_empty() {
+        return "<none>".into();
+    }
+    let measured = autoscaler["status"]["currentMetrics"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let shown = metrics.iter().enumerate().take(TARGETS_MAX);
+    let shown = shown.map(|(index, metric)| target(metric, measured.get(index).unwrap_or(&Value::Null)));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if metrics.len() > TARGETS_MAX {
+        text.push_str(&format!(" + {} more...", metrics.len() - TARGETS_MAX));
+    }
+    text.into()
+}
+
+fn target(metric: &Value, measured: &Value) -> String {
+    let (part, named) = match text(metric, &["type"]) {
+        "Resource" => ("resource", text(metric, &["resource", "name"])),
+        "ContainerResource" => ("containerResource", text(metric, &["containerResource", "name"])),
+        "Pods" => ("pods", ""),
+        "Object" => ("object", ""),
+        "External" => ("external", ""),
+        _ => return "<unknown type>".to_owned(),
+    };
+    let (wanted, current) = (&metric[part]["target"], &measured[part]["current"]);
+    let average = !wanted["averageValue"].is_null();
+    let shown = if wanted["averageUtilization"].is_null() || average {
+        let field = if average { "averageValue" } else { "value" };
+        let suffix = if average && matches!(part, "object" | "external") { " (avg)" } else { "" };
+        format!("{}/{}{suffix}", or(text(current, &[field]), "<unknown>"), text(wanted, &[field]))
+            .replace('"', "")
+    } else {
+        let found = current["averageUtilization"].as_i64();
+        let found = found.map_or_else(|| "<unknown>".to_owned(), |percent| format!("{percent}%"));
+        format!("{found}/{}%", wanted["averageUtilization"])
+    };
+    if named.is_empty() { shown } else { format!("{named}: {shown}") }
 }
 
 fn signing_request() -> Vec<Column> {

@@ -2,6 +2,7 @@
 
 mod extension;
 mod node;
+mod others;
 mod pod;
 mod service;
 mod storage;
@@ -109,6 +110,16 @@ pub(crate) fn of(group: &str, kind: &str) -> Option<Vec<Column>> {
         ("rbac.authorization.k8s.io", "RoleBinding") => binding("roleBinding"),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding") => binding("clusterRoleBinding"),
         ("" | "events.k8s.io", "Event") => event(),
+        (
+            ""
+            | "apps"
+            | "flowcontrol.apiserver.k8s.io"
+            | "networking.k8s.io"
+            | "node.k8s.io"
+            | "resource.k8s.io"
+            | "storage.k8s.io",
+            kind,
+        ) => others::of(kind)?,
         _ => return None,
     })
 }
@@ -176,7 +187,11 @@ fn event() -> Vec<Column> {
         column("Object", "What it is about.", |event, _| {
             let object = regarding(event);
             let (kind, name) = (text(object, &["kind"]), text(object, &["name"]));
-            if kind.is_empty() { name.into() } else { format!("{}/{name}", kind.to_lowercase()).into() }
+            match (kind.is_empty(), name.is_empty()) {
+                (true, _) => name.into(),
+                (false, true) => kind.to_lowercase().into(),
+                (false, false) => format!("{}/{name}", kind.to_lowercase()).into(),
+            }
         }),
         wide(column("Subobject", "Which part of the object.", |event, _| {
             text(regarding(event), &["fieldPath"]).into()

@@ -99,12 +99,9 @@ pub(super) fn class() -> Vec<Column> {
         column("VolumeBindingMode", "When a volume is made.", |one, _| {
             or(text(one, &["volumeBindingMode"]), "Immediate")
         }),
-        Column {
-            kind: "boolean",
-            ..column("AllowVolumeExpansion", "Whether volumes can grow.", |one, _| {
-                (one["allowVolumeExpansion"] == true).into()
-            })
-        },
+        column("AllowVolumeExpansion", "Whether volumes can grow.", |one, _| {
+            (one["allowVolumeExpansion"] == true).into()
+        }),
         AGE,
     ]
 }
@@ -112,7 +109,10 @@ pub(super) fn class() -> Vec<Column> {
 pub(super) fn attachment() -> Vec<Column> {
     vec![
         NAME,
-        column("Attacher", "Who attaches it.", |one, _| text(one, &["spec", "attacher"]).into()),
+        Column {
+            format: "name",
+            ..column("Attacher", "Who attaches it.", |one, _| text(one, &["spec", "attacher"]).into())
+        },
         column("PV", "The volume.", |one, _| text(one, &["spec", "source", "persistentVolumeName"]).into()),
         column("Node", "The node.", |one, _| text(one, &["spec", "nodeName"]).into()),
         Column {

@@ -28,6 +28,11 @@ fn each_container(one: &Value, field: &str) -> String {
         Some(job) => &job["spec"]["template"],
         None => &one["spec"]["template"],
     };
+    each(template, field)
+}
+
+/// A field of each container of a template.
+pub(super) fn each(template: &Value, field: &str) -> String {
     let containers = template["spec"]["containers"].as_array().into_iter().flatten();
     containers.map(|container| text(container, &[field])).collect::<Vec<_>>().join(",")
 }
@@ -45,8 +50,8 @@ pub(super) fn deployment() -> Vec<Column> {
     let columns = vec![
         NAME,
         column("Ready", "How many of the wanted pods are ready.", ready),
-        counter("Up-to-date", "Pods of the current template.", |one, _| number(one, "updatedReplicas")),
-        counter("Available", "Pods that are available.", |one, _| number(one, "availableReplicas")),
+        column("Up-to-date", "Pods of the current template.", |one, _| number(one, "updatedReplicas")),
+        column("Available", "Pods that are available.", |one, _| number(one, "availableReplicas")),
         AGE,
     ];
     with(columns, Some(selector))

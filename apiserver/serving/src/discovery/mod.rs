@@ -85,6 +85,11 @@ impl Shared {
         let plain = documents.plain.get(path)?.clone();
         let Some((bytes, tag)) = documents.aggregated.get(path) else {
             let media = negotiate(request, Offer { streams: false, protobuf: true });
+            // Nothing of it can be shown as something else.
+            let media = media.and_then(|media| match media.convert {
+                None => Ok(media),
+                Some(_) => Err(not_acceptable()),
+            });
             return Some(media.map(|media| Answer::json(200, vec![plain], media)));
         };
         Some(
@@ -154,7 +159,11 @@ fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
             _ => {}
         }
     }
-    Err(Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}")))
+    Err(not_acceptable())
+}
+
+fn not_acceptable() -> Status {
+    Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
 }
 
 /// `storageVersionHash`: tells clients whether two versions are stored alike.

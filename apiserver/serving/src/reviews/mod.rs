@@ -16,7 +16,9 @@ pub(crate) use token_request::{TOKEN, TokenRequests};
 use crate::answer::Answer;
 use crate::handle::{Asked, Reply};
 use crate::input;
+use crate::negotiate::Convert;
 use crate::server::Shared;
+use crate::transform::not_a_list;
 use crate::writes::apply_options;
 
 impl Shared {
@@ -37,11 +39,15 @@ impl Shared {
         let body = input::read(body, &self.metrics).await?;
         let mut context = asked.context();
         apply_options(&mut context, asked.query.write_options("CreateOptions", false)?);
-        let input = self.object(&body, format, served)?;
+        let input = self.object(&body, format, served, &mut context)?;
         let namespace = asked.path.objects_namespace();
         let object = self.registry.transient(&mut context, served, namespace, "", input);
         warnings.append(&mut context.warnings);
-        let answer = self.reviewed(asked, served, object?)?;
+        let object = object?;
+        if matches!(media.convert, Some(Convert::PartialObjectMetadataList(_))) {
+            return Err(not_a_list(served));
+        }
+        let answer = self.reviewed(asked, served, object)?;
         Ok(Answer::value(201, &answer, media).into())
     }
 

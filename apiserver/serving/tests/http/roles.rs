@@ -215,7 +215,7 @@ async fn reviews_can_only_be_created() {
     let root = "/apis/authorization.k8s.io/v1";
     let table = [
         ("GET", "subjectaccessreviews", 405),
-        ("GET", "subjectaccessreviews/x", 405),
+        ("GET", "subjectaccessreviews/x", 404),
         ("DELETE", "selfsubjectaccessreviews", 405),
         ("GET", "localsubjectaccessreviews", 404),
         ("GET", "namespaces/default/localsubjectaccessreviews", 405),

@@ -62,7 +62,7 @@ impl Api {
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
         let mut context = Context::internal(MANAGER);
         let status = object.get("status").cloned();
-        match self.registry.create(&mut context, &served, &namespace, "", Input::new(object)).await {
+        match self.registry.create(&mut context, &served, &namespace, Input::new(object)).await {
             Ok(_) => {}
             Err(error) if error.reason == "AlreadyExists" => return Ok(()),
             Err(error) => return Err(error),
