@@ -1,6 +1,6 @@
 //! What can go wrong in a verb. The texts are what a user reads behind `Error: `.
 
-/// What went wrong.
+/// What went wrong. The text names every cause, so that there is no chain of sources to print behind it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What the user asked for cannot be done.
@@ -14,13 +14,13 @@ pub enum Error {
     NotFound,
     /// A kubeconfig that cannot be used.
     #[error("{0}")]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
+    Kubeconfig(kube::config::KubeconfigError),
     /// The cluster refused, or did not answer.
     #[error("{}", cluster(.0))]
-    Cluster(#[from] kube::Error),
+    Cluster(kube::Error),
     /// The disk refused.
     #[error("{0}")]
-    Disk(#[from] std::io::Error),
+    Disk(std::io::Error),
     /// The network failed.
     #[error("{0}")]
     Network(String),
@@ -30,7 +30,7 @@ pub enum Error {
 }
 
 /// Outcome of a verb.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Whether the thing asked for does not exist, in a cluster or in a repository.
@@ -46,6 +46,24 @@ impl Error {
     /// An error of what was asked for.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::Invalid(text.into())
+    }
+}
+
+impl From<kube::config::KubeconfigError> for Error {
+    fn from(error: kube::config::KubeconfigError) -> Self {
+        Self::Kubeconfig(error)
+    }
+}
+
+impl From<kube::Error> for Error {
+    fn from(error: kube::Error) -> Self {
+        Self::Cluster(error)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Disk(error)
     }
 }
 
