@@ -3,6 +3,12 @@
 //! A recording is a few seconds older than its descriptions. Ages differ by that, so their column is compared by form only. Of
 //! some descriptions the objects had moved on: a message had changed, a machine had been deleted, another had joined its group.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -101,6 +107,10 @@ fn recorded_clusters() {
         let now: DateTime<Utc> = recorded["recordedAt"].as_str().unwrap().parse().unwrap();
         let snapshot = Snapshot::new(recorded["items"].as_array().unwrap().clone());
         for description in descriptions(&std::fs::read_to_string(path).unwrap()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if MOVED_ON.contains(&(name.as_str(), description.arguments.as_str())) {
+                continue;
+            }
             let found =
                 text(&snapshot, "life-plain", "plain", &options(&description.arguments), now).unwrap();
             let (found, expected) = (without_ages(&found), without_ages(&description.output));

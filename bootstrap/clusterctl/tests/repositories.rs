@@ -1,5 +1,11 @@
 //! Repositories of providers: a made-up GitHub and GitLab, a folder, and overrides before them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

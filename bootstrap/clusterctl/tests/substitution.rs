@@ -1,6 +1,12 @@
 //! Templates whose results clusterctl 1.14 was recorded with: `data/envsubst.json`, and corners of the same forms in
 //! `data/envsubst-corners.json`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
 use std::collections::BTreeMap;
 
 use clusterctl::configuration::{Configuration, Environment};

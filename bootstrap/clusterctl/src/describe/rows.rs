@@ -42,12 +42,10 @@ impl Writer {
         let mut row = self.counters(node);
         row[0] = self.paint.cell(Colour::Grey, prefix).and(name(node, self.paint));
         let mut further = Vec::new();
-        if let Some(condition) = headline(node) {
-            if node.filter == Filter::Nothing {
-                let ([status, reason, since], lines) = self.condition(condition);
-                (row[5], row[6], row[7]) = (status, reason, since);
-                further = lines;
-            }
+        if let Some(condition) = headline(node).filter(|_| node.filter == Filter::Nothing) {
+            let ([status, reason, since], lines) = self.condition(condition);
+            (row[5], row[6], row[7]) = (status, reason, since);
+            further = lines;
         }
         if let Content::Group(group) = &node.content {
             let shown = group.items.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(", ");

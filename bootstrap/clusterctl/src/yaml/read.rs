@@ -10,6 +10,9 @@ use super::resolve;
 
 /// The first document of a text, `null` where there is none. The error is one line with its place, as go-yaml words it.
 pub fn read(text: &[u8]) -> Result<Value, String> {
+    if let Err(error) = std::str::from_utf8(text) {
+        return Err(no_text(&text[error.valid_up_to()..]));
+    }
     let mut input = text;
     let mut parser = Parser::new();
     parser.set_input(&mut input);
@@ -138,6 +141,22 @@ fn merge(value: Value, into: &mut Map<String, Value>) -> Result<(), String> {
         Value::Array(items) => items.into_iter().try_for_each(|item| merge(item, into)),
         _ => Err("yaml: map merge requires map or sequence of maps as the value".to_owned()),
     }
+}
+
+/// What go-yaml says of bytes that begin no character.
+fn no_text(bytes: &[u8]) -> String {
+    let length = match bytes.first() {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf7) => 4,
+        _ => return "yaml: invalid leading UTF-8 octet".to_owned(),
+    };
+    let words = match bytes.get(1..length) {
+        None => "incomplete UTF-8 octet sequence",
+        Some(rest) if rest.iter().any(|byte| byte & 0xc0 != 0x80) => "invalid trailing UTF-8 octet",
+        Some(_) => "invalid length of a UTF-8 sequence",
+    };
+    format!("yaml: {words}")
 }
 
 /// The parser counts lines from 0; its scanner has not yet counted the line that it stopped in.

@@ -55,12 +55,12 @@ pub enum Verb {
     #[command(subcommand)]
     Config(config::Config),
     /// Install providers (in a later release), or list their images
-    Init(list_images::InitOptions),
+    Init(Box<list_images::InitOptions>),
     /// Upgrade providers (in a later release)
     #[command(subcommand)]
     Upgrade(later::Upgrade),
     /// Delete providers (in a later release)
-    Delete(later::DeleteOptions),
+    Delete(Box<later::DeleteOptions>),
 }
 
 /// Verbs under `alpha`.
@@ -104,7 +104,7 @@ pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
         Verb::Rollout(rollout) | Verb::Alpha(Alpha::Rollout(rollout)) => rollout::run(rollout, &tools).await,
         Verb::Convert(options) => convert::run(&options),
         Verb::Config(config) => config::run(&config, &tools),
-        Verb::Init(options) => list_images::run(options, &tools).await,
+        Verb::Init(options) => list_images::run(*options, &tools).await,
         Verb::Upgrade(_) => later::not_yet("upgrade"),
         Verb::Delete(_) => later::not_yet("delete"),
     }
