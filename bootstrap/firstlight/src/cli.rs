@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::verbs::{GlobalOptions, Verb};
+
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
 /// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
@@ -20,6 +22,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Options of clusterctl's verbs.
+    #[command(flatten)]
+    pub clusterctl: GlobalOptions,
 }
 
 /// The commands.
@@ -49,8 +54,11 @@ pub enum Command {
     Kubeconfig(KubeconfigOptions),
     /// Show whether a server runs on the data directory, and the clusters it has
     Status(StatusOptions),
+    /// clusterctl's verbs
+    #[command(flatten)]
+    Verb(Verb),
     /// Print the version
-    Version(OutputOptions),
+    Version(VersionOptions),
     /// Print a completion script for a shell
     Completion {
         /// The shell
@@ -151,6 +159,25 @@ pub struct OutputOptions {
     /// Form of the output
     #[arg(short, long, value_enum)]
     pub output: Option<Output>,
+}
+
+/// Options of `version`.
+#[derive(Debug, Clone, Args)]
+pub struct VersionOptions {
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub output: Option<VersionOutput>,
+}
+
+/// Forms of `version`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VersionOutput {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+    /// The number alone
+    Short,
 }
 
 /// Forms of output for scripts.

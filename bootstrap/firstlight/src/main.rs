@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{controllers, inspect, serve, up};
+use firstlight::commands::{controllers, inspect, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -21,9 +21,23 @@ fn main() -> ExitCode {
         return report(program.name(), program.run(arguments));
     }
     // Errors of the command line end here with exit code 2.
-    let cli = Cli::parse();
-    logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_)));
-    report("firstlight", run(cli.command))
+    let cli = match Cli::from_arg_matches(&command_line().get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_) | Command::Verb(_)));
+    // Scripts know clusterctl's errors by their first word.
+    let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
+    report(program, run(cli))
+}
+
+/// The command line; as a plugin of kubectl, the program is called `kubectl firstlight`.
+fn command_line() -> clap::Command {
+    let name = std::env::args_os().next().unwrap_or_default();
+    match std::path::Path::new(&name).file_name() {
+        Some(name) if name == "kubectl-firstlight" => Cli::command().bin_name("kubectl firstlight"),
+        _ => Cli::command(),
+    }
 }
 
 fn report(program: &str, outcome: Result<()>) -> ExitCode {
@@ -38,7 +52,8 @@ fn report(program: &str, outcome: Result<()>) -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<()> {
+fn run(cli: Cli) -> Result<()> {
+    let Cli { command, clusterctl } = cli;
     match command {
         Command::Kubeconfig(options) => return inspect::kubeconfig(&options),
         Command::Version(options) => return inspect::version(&options),
@@ -59,6 +74,7 @@ fn run(command: Command) -> Result<()> {
             Command::Serve(options) => serve::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,
             Command::Status(options) => inspect::status(&options).await,
+            Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)
             | Command::Version(_)
             | Command::Envtest { .. }

@@ -73,7 +73,7 @@ impl Contracts {
 }
 
 /// The newest of versions separated by underscores.
-fn newest(versions: &str) -> Option<&str> {
+pub fn newest(versions: &str) -> Option<&str> {
     versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))
 }
 

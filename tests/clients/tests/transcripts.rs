@@ -15,7 +15,7 @@ static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
     // One that failed before has no bearing on the next.
-    let _alone = ["cluster", "clusterctl", "killed", "missing"]
+    let _alone = ["cluster", "clusterctl", "killed", "missing", "verbs"]
         .contains(&name)
         .then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     let tools = match Tools::find() {
@@ -63,5 +63,6 @@ transcripts! {
     missing,
     providers,
     start,
+    verbs,
     versions,
 }

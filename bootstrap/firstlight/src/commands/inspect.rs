@@ -5,7 +5,7 @@ use machinery::clock::Clock;
 use serde_json::json;
 
 use super::{controllers, print, say};
-use crate::cli::{KubeconfigOptions, OutputOptions, StatusOptions};
+use crate::cli::{KubeconfigOptions, Output, StatusOptions, VersionOptions, VersionOutput};
 use crate::directory::{DataDirectory, Running};
 use crate::tree::model::{State, entries};
 use crate::tree::render;
@@ -96,15 +96,36 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
 ///
 /// # Errors
 /// Where standard output is closed.
-pub fn version(options: &OutputOptions) -> Result<()> {
+pub fn version(options: &VersionOptions) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
+    let report = json!({
+        "version": version,
+        "kubernetes": "v1.36",
+        "clusterAPI": "v1.14, contract v1beta2",
+        // What scripts that expect clusterctl look for: the release whose verbs these are.
+        "clusterctl": {
+            "major": "1",
+            "minor": "14",
+            "gitVersion": "v1.14.0",
+            "platform": platform(),
+        },
+    });
     match options.output {
-        Some(output) => print(
-            &json!({"version": version, "kubernetes": "v1.36", "clusterAPI": "v1.14, contract v1beta2"}),
-            output,
-        ),
+        Some(VersionOutput::Json) => print(&report, Output::Json),
+        Some(VersionOutput::Yaml) => print(&report, Output::Yaml),
+        Some(VersionOutput::Short) => say(&format!("v{version}\n")),
         None => say(&format!(
             "firstlight {version} (Kubernetes API v1.36, Cluster API v1.14, contract v1beta2)\n"
         )),
     }
+}
+
+/// As Go programs name it: `linux/amd64`.
+fn platform() -> String {
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("{}/{architecture}", std::env::consts::OS)
 }

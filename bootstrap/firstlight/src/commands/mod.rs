@@ -4,6 +4,7 @@ pub mod controllers;
 pub mod inspect;
 pub mod serve;
 pub mod up;
+pub mod verbs;
 
 use std::io::Write;
 

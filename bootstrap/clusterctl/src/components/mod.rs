@@ -1,0 +1,143 @@
+//! A provider's components, as they are installed: variables replaced, images altered, in one namespace, labelled.
+
+mod fetch;
+mod images;
+mod namespace;
+mod typed;
+
+use serde_json::{Value, json};
+
+pub(crate) use images::{alter_images, images};
+pub(crate) use namespace::set_namespace;
+
+use crate::configuration::{Configuration, Provider};
+use crate::{Context, Error, Result, substitution, yaml};
+
+/// The components of a version of a provider.
+#[derive(Debug, Clone)]
+pub struct Components {
+    /// Whose.
+    pub provider: Provider,
+    /// `v1.14.0`
+    pub version: String,
+    /// Names of their variables.
+    pub variables: Vec<String>,
+    /// The images that they run, in the order of the file.
+    pub images: Vec<String>,
+    /// Where they are installed.
+    pub namespace: String,
+    /// The objects, in the order in which they are created.
+    pub objects: Vec<Value>,
+}
+
+/// What is wanted of components.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Where they shall be installed; without, the one Namespace among them.
+    pub namespace: Option<String>,
+    /// Variables are left as they are.
+    pub raw: bool,
+}
+
+impl Components {
+    /// Reads the file of a provider.
+    ///
+    /// # Errors
+    /// Variables that are not set, objects that are no YAML, images without a registry, no namespace or several.
+    pub fn read(
+        text: &[u8],
+        provider: &Provider,
+        version: &str,
+        configuration: &Configuration,
+        wanted: &Wanted,
+    ) -> Result<Self> {
+        let text = String::from_utf8_lossy(text);
+        let variables = substitution::variables(&text)?.into_keys().collect();
+        let processed = if wanted.raw {
+            text.into_owned().into_bytes()
+        } else {
+            substitution::process(&text, &|name| configuration.variable(name))
+                .context(|| "failed to perform variable substitution".to_owned())?
+        };
+        let mut objects = yaml::objects(&processed)?;
+        alter_images(&mut objects, &configuration.images(), &provider.label())
+            .context(|| "failed to apply image overrides".to_owned())?;
+        let images = images(&objects);
+        let own =
+            own_namespace(&objects).context(|| "failed to detect default target namespace".to_owned())?;
+        let namespace = wanted.namespace.clone().or(own.clone()).filter(|namespace| !namespace.is_empty());
+        let namespace = namespace.ok_or_else(|| {
+            Error::invalid("target namespace can't be defaulted. Please specify a target namespace")
+        })?;
+        if own.is_none() {
+            objects.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+        }
+        set_namespace(&mut objects, &namespace)
+            .context(|| "failed to set the TargetNamespace on the components".to_owned())?;
+        for object in &mut objects {
+            object["metadata"]["labels"]["clusterctl.cluster.x-k8s.io"] = "".into();
+            object["metadata"]["labels"]["cluster.x-k8s.io/provider"] = provider.label().into();
+        }
+        objects.sort_by_key(rank);
+        Ok(Self {
+            provider: provider.clone(),
+            version: version.to_owned(),
+            variables,
+            images,
+            namespace,
+            objects,
+        })
+    }
+
+    /// The objects as one text.
+    ///
+    /// # Errors
+    /// As [`yaml::write_all`].
+    pub fn text(&self) -> Result<String> {
+        Ok(yaml::write_all(&self.objects)? + "\n")
+    }
+
+    /// What `generate provider --describe` prints.
+    pub fn described(&self) -> String {
+        let (folder, file) = self.provider.split_url();
+        // The version stands on a line of its own.
+        let folder = folder.trim_end_matches('/');
+        let base = folder.rfind('/').map_or("", |slash| &folder[..=slash]);
+        let mut text = format!(
+            "Name:               {}\nType:               {}\nURL:                {base}\nVersion:            {}\nFile:               {file}\nTargetNamespace:    {}\n",
+            self.provider.name,
+            self.provider.type_name(),
+            self.version,
+            self.namespace
+        );
+        for (title, entries) in [("Variables:", &self.variables), ("Images:", &self.images)] {
+            if !entries.is_empty() {
+                text.push_str(&format!("{title}\n"));
+                entries.iter().for_each(|entry| text.push_str(&format!("  - {entry}\n")));
+            }
+        }
+        text + "\n"
+    }
+}
+
+/// Namespaces first, then what cert-manager needs to have seen before webhooks.
+fn rank(object: &Value) -> u8 {
+    let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
+    match (object["kind"].as_str(), group) {
+        (Some("Namespace"), _) => 0,
+        (_, Some(("cert-manager.io", _))) => 1,
+        _ => 2,
+    }
+}
+
+/// The name of the one Namespace among the objects.
+fn own_namespace(objects: &[Value]) -> Result<Option<String>> {
+    let mut found = objects.iter().filter(|object| object["kind"] == "Namespace");
+    let first = found.next().and_then(|object| object["metadata"]["name"].as_str());
+    match found.next() {
+        Some(_) => Err(Error::invalid(
+            "Invalid manifest. There should be no more than one resource with Kind Namespace in the provider components yaml",
+        )),
+        None => Ok(first.map(str::to_owned)),
+    }
+}

@@ -1,0 +1,156 @@
+//! clusterctl's configuration file, the variables of templates, and what else is set in it.
+
+mod environment;
+mod images;
+mod providers;
+pub mod repositories;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use environment::Environment;
+pub use images::Images;
+pub use providers::{Provider, ProviderType, parse_name};
+
+use crate::network::{Network, Request};
+use crate::{Context, Error, Result, substitution};
+
+/// What a file and the environment say.
+#[derive(Clone)]
+pub struct Configuration {
+    /// The file's values, keys in lower case.
+    file: Value,
+    /// Set by options of a command: before environment and file.
+    set: BTreeMap<String, String>,
+    environment: Environment,
+}
+
+impl Configuration {
+    /// Reads the file at a path or `https://` address, or the one in the first of the usual folders; none there is no error.
+    ///
+    /// # Errors
+    /// A file that is not where it was said to be, or cannot be read.
+    pub async fn load(path: Option<&str>, environment: Environment, network: &dyn Network) -> Result<Self> {
+        let file = Self::file(path, &environment, network).await;
+        let file = file.context(|| "failed to initialize the configuration reader".to_owned())?;
+        Ok(Self { file: lower_case(file), set: BTreeMap::new(), environment })
+    }
+
+    async fn file(path: Option<&str>, environment: &Environment, network: &dyn Network) -> Result<Value> {
+        Ok(match path.filter(|path| !path.is_empty()) {
+            Some(address) if address.starts_with("https://") || address.starts_with("http://") => {
+                let failed = || format!("failed to download the clusterctl config file from {address}");
+                let answer = network.get(Request::new(address)).await.context(failed)?;
+                if answer.status != 200 {
+                    return Err(Error::invalid(format!("{} got {}", failed(), answer.status)));
+                }
+                parse(&answer.body, "yaml")?
+            }
+            Some(path) => read(Path::new(path)).map_err(|error| match error {
+                Error::Disk(reason) if reason.kind() == std::io::ErrorKind::NotFound => {
+                    Error::invalid(format!(
+                        "failed to check if clusterctl config file exists: stat {path}: no such file or directory"
+                    ))
+                }
+                other => other,
+            })?,
+            None => match default_file(environment) {
+                Some(path) => read(&path)?,
+                None => Value::Null,
+            },
+        })
+    }
+
+    /// The variables of the process.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Sets a variable, before anything else.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.set.insert(name.to_lowercase(), value.into());
+    }
+
+    /// The value of a variable: set by an option, by the environment (upper case, `_` for `-`), by the file.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let key = name.to_lowercase();
+        if let Some(value) = self.set.get(&key) {
+            return Some(value.clone());
+        }
+        if let Some(value) = self.environment.get(&name.to_uppercase().replace('-', "_")) {
+            return Some(value);
+        }
+        match self.file.get(&key)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            Value::Array(_) | Value::Object(_) => Some(String::new()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// A part of the file; `null` where it is not there.
+    pub(crate) fn section(&self, key: &str) -> &Value {
+        self.file.get(key.to_lowercase()).unwrap_or(&Value::Null)
+    }
+
+    /// A text of the file with the environment's variables in it.
+    pub(crate) fn with_environment(&self, text: &str) -> Result<String> {
+        let text = substitution::expand(text, &|name| self.environment.get(name))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Changes of images.
+    pub fn images(&self) -> Images {
+        Images::new(self.section("images"))
+    }
+
+    /// Where a provider's files are looked for before its repository is asked.
+    ///
+    /// # Errors
+    /// An `overridesFolder` with a substitution that is none.
+    pub fn overrides_folder(&self) -> Result<Option<PathBuf>> {
+        if let Some(folder) = self.variable("overridesFolder").filter(|folder| !folder.trim().is_empty()) {
+            let failed =
+                || format!("unable to evaluate overridesFolder: {}", crate::yaml::quoted(folder.as_bytes()));
+            return Ok(Some(self.with_environment(&folder).context(failed)?.into()));
+        }
+        let folders = self.environment.folders().into_iter().map(|folder| folder.join("overrides"));
+        Ok(folders.into_iter().find(|folder| folder.exists()))
+    }
+}
+
+fn default_file(environment: &Environment) -> Option<PathBuf> {
+    let names = ["clusterctl.json", "clusterctl.yaml", "clusterctl.yml"];
+    let folders = environment.folders().into_iter();
+    folders.flat_map(|folder| names.map(|name| folder.join(name))).find(|path| path.is_file())
+}
+
+fn read(path: &Path) -> Result<Value> {
+    let text = std::fs::read(path)?;
+    parse(&text, path.extension().and_then(|extension| extension.to_str()).unwrap_or_default())
+}
+
+fn parse(text: &[u8], format: &str) -> Result<Value> {
+    match format {
+        "yaml" | "yml" | "json" => match machinery::decode::yaml(text) {
+            Ok(decoded) => Ok(decoded.value),
+            Err(reason) => Err(Error::invalid(format!("While parsing config: {reason}"))),
+        },
+        other => Err(Error::invalid(format!(
+            "Unsupported Config Type {other:?}: a configuration file ends in .yaml, .yml or .json"
+        ))),
+    }
+}
+
+/// Keys do not differ by case.
+fn lower_case(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.into_iter().map(|(key, value)| (key.to_lowercase(), lower_case(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(lower_case).collect(),
+        other => other,
+    }
+}

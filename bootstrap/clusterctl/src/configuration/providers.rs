@@ -1,0 +1,204 @@
+//! Which providers there are, and where their files are.
+
+use serde_json::Value;
+
+use super::Configuration;
+use crate::{Context, Error, Result};
+
+/// Providers that are known without a configuration.
+const KNOWN: &str = include_str!("providers.txt");
+
+/// What a provider does, in the order in which they are installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProviderType {
+    /// Cluster API itself.
+    Core,
+    /// Bootstrap data.
+    Bootstrap,
+    /// Control planes.
+    ControlPlane,
+    /// Machines.
+    Infrastructure,
+    /// IP addresses.
+    Ipam,
+    /// Runtime extensions.
+    RuntimeExtension,
+    /// Add-ons.
+    Addon,
+}
+
+impl ProviderType {
+    /// All, in their order.
+    pub const ALL: [Self; 7] = [
+        Self::Core,
+        Self::Bootstrap,
+        Self::ControlPlane,
+        Self::Infrastructure,
+        Self::Ipam,
+        Self::RuntimeExtension,
+        Self::Addon,
+    ];
+
+    /// As the inventory and the configuration name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core => "CoreProvider",
+            Self::Bootstrap => "BootstrapProvider",
+            Self::ControlPlane => "ControlPlaneProvider",
+            Self::Infrastructure => "InfrastructureProvider",
+            Self::Ipam => "IPAMProvider",
+            Self::RuntimeExtension => "RuntimeExtensionProvider",
+            Self::Addon => "AddonProvider",
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Core => "",
+            Self::Bootstrap => "bootstrap-",
+            Self::ControlPlane => "control-plane-",
+            Self::Infrastructure => "infrastructure-",
+            Self::Ipam => "ipam-",
+            Self::RuntimeExtension => "runtime-extension-",
+            Self::Addon => "addon-",
+        }
+    }
+
+    fn called(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+/// A provider and its repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// `aws`
+    pub name: String,
+    /// What it does; `None` for what is fetched like a provider and is none, as cert-manager.
+    pub provider_type: Option<ProviderType>,
+    /// Where its components are.
+    pub url: String,
+}
+
+impl Provider {
+    /// The value of the label `cluster.x-k8s.io/provider`: `infrastructure-aws`.
+    pub fn label(&self) -> String {
+        format!("{}{}", self.provider_type.map_or("", ProviderType::prefix), self.name)
+    }
+
+    /// The folder of [`Self::url`], with the slash at its end, and the file.
+    pub fn split_url(&self) -> (&str, &str) {
+        self.url.split_at(self.url.rfind('/').map_or(0, |slash| slash + 1))
+    }
+
+    /// `InfrastructureProvider`
+    pub fn type_name(&self) -> &'static str {
+        self.provider_type.map_or("", ProviderType::name)
+    }
+}
+
+impl Configuration {
+    /// All known providers with those of the file, by type and name. An entry of the file replaces the known one of its name and
+    /// type.
+    ///
+    /// # Errors
+    /// An entry of the file that cannot be.
+    pub fn providers(&self) -> Result<Vec<Provider>> {
+        let mut providers: Vec<Provider> = KNOWN.lines().filter_map(known).collect();
+        for entry in self.section("providers").as_array().into_iter().flatten() {
+            let provider = self.provider_of(entry)?;
+            providers.retain(|known| {
+                (&known.name, known.provider_type) != (&provider.name, provider.provider_type)
+            });
+            providers.push(provider);
+        }
+        providers.sort_by(|a, b| (a.provider_type, &a.name).cmp(&(b.provider_type, &b.name)));
+        Ok(providers)
+    }
+
+    /// The provider of a name and type.
+    ///
+    /// # Errors
+    /// None is known; as [`Self::providers`].
+    pub fn provider(&self, name: &str, provider_type: ProviderType) -> Result<Provider> {
+        let mut providers = self.providers()?.into_iter();
+        let found = providers.find(|known| known.name == name && known.provider_type == Some(provider_type));
+        found.ok_or_else(|| Error::invalid(format!(
+            "failed to get configuration for the {} with name {name}. Please check the provider name and/or add configuration for new providers using the .clusterctl config file",
+            provider_type.name()
+        )))
+    }
+
+    fn provider_of(&self, entry: &Value) -> Result<Provider> {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (name, type_name) = (text("name"), text("type"));
+        let failed = || format!("unable to evaluate url: {:?}", text("url"));
+        let url = self.with_environment(text("url")).context(failed)?;
+        let in_file = || {
+            format!(
+                "error validating configuration for the {type_name} with name {name}. Please fix the providers value in clusterctl configuration file"
+            )
+        };
+        let provider_type = ProviderType::called(type_name);
+        check(name, &url, type_name, provider_type).map_err(Error::invalid).context(in_file)?;
+        Ok(Provider { name: name.to_owned(), provider_type, url })
+    }
+}
+
+fn known(line: &str) -> Option<Provider> {
+    let mut words = line.split_whitespace();
+    let (name, provider_type, url) = (words.next()?, words.next()?, words.next()?);
+    let provider_type = Some(ProviderType::called(provider_type)?);
+    Some(Provider { name: name.to_owned(), provider_type, url: url.to_owned() })
+}
+
+fn check(name: &str, url: &str, type_name: &str, provider_type: Option<ProviderType>) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("name value cannot be empty".to_owned());
+    }
+    if name != name.to_lowercase() {
+        return Err(format!("provider name {name} must be in lower case"));
+    }
+    if (name == "cluster-api") != (provider_type == Some(ProviderType::Core)) {
+        return Err(format!(
+            "name cluster-api must be used with the CoreProvider type (name: {name}, type: {type_name})"
+        ));
+    }
+    let problems = machinery::schema::names::dns1123_subdomain(name);
+    if !problems.is_empty() {
+        return Err(format!("invalid provider name: {}", problems.join("; ")));
+    }
+    if url.is_empty() {
+        return Err("provider URL value cannot be empty".to_owned());
+    }
+    if provider_type.is_none() {
+        return Err(format!(
+            "invalid provider type. Allowed values are [{}]",
+            ProviderType::ALL.map(ProviderType::name).join(" ")
+        ));
+    }
+    Ok(())
+}
+
+/// `name[:version]`, the name in lower case.
+///
+/// # Errors
+/// Another form, or a name that cannot be one.
+pub fn parse_name(text: &str) -> Result<(String, Option<String>)> {
+    let form = format!("invalid provider name {text:?}. Provider name should be in the form name[:version]");
+    let parts: Vec<&str> = text.split(':').collect();
+    let (name, version) = match parts.as_slice() {
+        ["", ..] if parts.len() <= 2 => {
+            return Err(Error::invalid(format!("{form} and name cannot be empty")));
+        }
+        [name] => (name.to_lowercase(), None),
+        [_, ""] => return Err(Error::invalid(format!("{form} and version cannot be empty"))),
+        [name, version] => (name.to_lowercase(), Some((*version).to_owned())),
+        _ => return Err(Error::invalid(form)),
+    };
+    let problems = machinery::schema::names::dns1123_label(&name);
+    if !problems.is_empty() {
+        return Err(Error::invalid(format!("{form} and the name should be valid: {}", problems.join("; "))));
+    }
+    Ok((name, version))
+}

@@ -1,0 +1,91 @@
+//! The way to a cluster: a kubeconfig as kubectl's rules find it.
+
+use std::path::PathBuf;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use crate::{Context, Result};
+
+/// Which cluster is meant.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// The kubeconfig; without one `$KUBECONFIG`, then `~/.kube/config`.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context; without one the kubeconfig's current context.
+    pub context: Option<String>,
+}
+
+/// A cluster that can be asked, and the namespace that is meant where none is named.
+#[derive(Clone)]
+pub struct Connection {
+    /// Asks it.
+    pub client: Client,
+    /// The namespace of the context, `default` where it has none.
+    pub namespace: String,
+}
+
+impl Choice {
+    /// What the kubeconfig says of the cluster. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// No kubeconfig, one that cannot be read, or one without such a context.
+    pub async fn config(&self) -> Result<Config> {
+        let named = || {
+            let path = self.kubeconfig.as_ref().map(|path| format!(" {}", path.display()));
+            format!("cannot use the kubeconfig{}", path.unwrap_or_default())
+        };
+        let kubeconfig = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        Config::from_custom_kubeconfig(kubeconfig.context(named)?, &options).await.context(named)
+    }
+
+    /// The connection; it is opened with the first request.
+    ///
+    /// # Errors
+    /// As [`Self::config`], and credentials that cannot be used.
+    pub async fn connect(&self) -> Result<Connection> {
+        let config = self.config().await?;
+        let namespace = config.default_namespace.clone();
+        Ok(Connection { client: Client::try_from(config)?, namespace })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KUBECONFIG: &str = r"
+apiVersion: v1
+kind: Config
+current-context: one
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: u, user: {token: t}}]
+contexts:
+- {name: one, context: {cluster: c, user: u}}
+- {name: two, context: {cluster: c, user: u, namespace: second}}
+";
+
+    #[tokio::test]
+    async fn the_context_names_the_namespace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, KUBECONFIG).unwrap();
+        for (context, expected) in [(None, "default"), (Some("two"), "second")] {
+            let choice = Choice { kubeconfig: Some(path.clone()), context: context.map(str::to_owned) };
+            assert_eq!(choice.config().await.unwrap().default_namespace, expected);
+        }
+        let unknown = Choice { kubeconfig: Some(path), context: Some("three".to_owned()) };
+        assert!(unknown.config().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_not_there_is_named() {
+        let choice = Choice { kubeconfig: Some("/nonexistent/kubeconfig".into()), context: None };
+        let error = choice.config().await.unwrap_err().to_string();
+        assert!(error.starts_with("cannot use the kubeconfig /nonexistent/kubeconfig: "), "{error}");
+    }
+}

@@ -1,0 +1,74 @@
+//! `convert`: manifests of Cluster API's core kinds in their newest version.
+
+use serde_json::Value;
+
+use crate::{Context, Error, Result, yaml};
+
+const GROUP: &str = "cluster.x-k8s.io";
+const TARGET: &str = "v1beta2";
+
+/// What became of some manifests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// All of them.
+    pub text: String,
+    /// How many were converted.
+    pub converted: usize,
+    /// How many stayed as they are.
+    pub unchanged: usize,
+}
+
+/// Whether there is such a version.
+///
+/// # Errors
+/// Any but the newest.
+pub fn check(version: &str) -> Result<()> {
+    if version == TARGET {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("invalid --to-version value {version:?}. Supported versions are: {TARGET}")))
+}
+
+/// Converts every object of a text.
+///
+/// # Errors
+/// A document that is no object; a kind that cannot be converted yet.
+pub fn manifests(text: &[u8]) -> Result<Converted> {
+    converted(text).context(|| "conversion failed".to_owned())
+}
+
+fn converted(text: &[u8]) -> Result<Converted> {
+    let mut result = Converted { text: String::new(), converted: 0, unchanged: 0 };
+    let documents = yaml::split(text).into_iter().filter(|document| !document.trim_ascii().is_empty());
+    for (index, document) in documents.enumerate() {
+        let failed = || format!("failed to parse YAML stream: failed to parse document at index {index}");
+        let object = read(document.trim_ascii()).context(failed)?;
+        let (version, kind) = (text_of(&object, "apiVersion"), text_of(&object, "kind"));
+        let old = version == format!("{GROUP}/v1beta1");
+        if old {
+            return Err(Error::invalid(format!(
+                "failed to convert resource {GROUP}/v1beta1, Kind={kind} at index {index}: {kind} cannot be converted by this release; clusterctl 1.14 can"
+            )));
+        }
+        result.unchanged += 1;
+        if index > 0 {
+            result.text.push_str("---\n");
+        }
+        result.text.push_str(&yaml::write(&object)?);
+    }
+    Ok(result)
+}
+
+fn text_of<'a>(object: &'a Value, field: &str) -> &'a str {
+    object.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn read(document: &[u8]) -> Result<Value> {
+    let object = yaml::read(document)
+        .map_err(|reason| Error::invalid(format!("error converting YAML to JSON: {reason}")))
+        .context(|| "failed to decode document: invalid YAML structure".to_owned())?;
+    if text_of(&object, "kind").is_empty() || text_of(&object, "apiVersion").is_empty() {
+        return Err(Error::invalid("failed to decode document: missing or empty apiVersion/kind"));
+    }
+    Ok(object)
+}

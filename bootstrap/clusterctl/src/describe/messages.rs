@@ -1,0 +1,69 @@
+//! Messages in lines that fit a terminal.
+
+/// Lines longer than this are broken between words.
+const WIDTH: usize = 100;
+
+/// The lines of a message: broken, with their indentation; entries of lists go on behind their bullet.
+pub(super) fn lines(message: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in message.split('\n') {
+        let indent = " ".repeat(line.len() - line.trim_start_matches(' ').len());
+        let further = if line.trim().starts_with("* ") { format!("{indent}  ") } else { indent.clone() };
+        let mut current = indent;
+        for word in words(line) {
+            if current.len() + word.len() >= WIDTH {
+                lines.push(std::mem::replace(&mut current, format!("{further}{word}")));
+                continue;
+            }
+            if !current.trim().is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        lines.push(current);
+    }
+    lines
+}
+
+/// What stands between white space: nothing, at an end that is white space.
+fn words(line: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    if line.starts_with(char::is_whitespace) {
+        words.insert(0, "");
+    }
+    if line.ends_with(char::is_whitespace) || words.is_empty() {
+        words.push("");
+    }
+    words
+}
+
+/// A message as v1beta1's view has it: one line, cut.
+pub(super) fn cut(message: &str) -> String {
+    if message.len() <= WIDTH {
+        return message.to_owned();
+    }
+    let end = (0..=WIDTH).rev().find(|end| message.is_char_boundary(*end)).unwrap_or_default();
+    format!("{} ...", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let word = "x".repeat(49);
+        let cases = [
+            ("short".to_owned(), vec!["short".to_owned()]),
+            (String::new(), vec![String::new()]),
+            (format!("{word} {word}"), vec![format!("{word} {word}")]),
+            (format!("{word} {word}y"), vec![format!("{word} {word}y")]),
+            (format!("{word} {word}yz"), vec![word.clone(), format!("{word}yz")]),
+            (format!("* {word} {word}"), vec![format!("* {word}"), format!("  {word}")]),
+            ("a\n  * b".to_owned(), vec!["a".to_owned(), "  * b".to_owned()]),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(lines(&message), expected, "{message}");
+        }
+    }
+}

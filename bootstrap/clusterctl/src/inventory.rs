@@ -1,0 +1,88 @@
+//! What a management cluster says of itself: its API and its providers.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::{Api, Client};
+
+use crate::configuration::ProviderType;
+use crate::{Context, Error, Result};
+
+/// The version of Cluster API's kinds that these verbs know.
+pub const CONTRACT: &str = "v1beta2";
+
+/// Whether Cluster API is there.
+///
+/// # Errors
+/// A server that does not answer, or whose clusters are stored in another version.
+pub async fn check(client: &Client) -> Result<()> {
+    if installed(client).await? {
+        return Ok(());
+    }
+    let missing = "customresourcedefinitions.apiextensions.k8s.io \"clusters.cluster.x-k8s.io\" not found";
+    Err(Error::invalid(format!("failed to check Cluster API version: {missing}")))
+}
+
+/// Whether Cluster API is there, `false` where it is not.
+///
+/// # Errors
+/// As [`check`].
+pub async fn installed(client: &Client) -> Result<bool> {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let definition = definitions.get_opt("clusters.cluster.x-k8s.io").await;
+    let Some(definition) = definition.context(|| "failed to check Cluster API version".to_owned())? else {
+        return Ok(false);
+    };
+    match definition.spec.versions.iter().find(|version| version.storage) {
+        Some(version) if version.name == CONTRACT => Ok(true),
+        Some(version) => Err(Error::invalid(format!(
+            "this version of clusterctl could be used only with {CONTRACT:?} management clusters, {:?} detected",
+            version.name
+        ))),
+        None => Err(Error::invalid("failed to check Cluster API version")),
+    }
+}
+
+/// One provider of the inventory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// `aws`
+    pub name: String,
+    /// `InfrastructureProvider`
+    pub type_name: String,
+    /// `v2.1.0`
+    pub version: String,
+}
+
+/// The providers of a cluster.
+///
+/// # Errors
+/// A server that refuses, or has no inventory.
+pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
+    let kind = GroupVersionKind::gvk("clusterctl.cluster.x-k8s.io", "v1alpha3", "Provider");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let list = api.list(&ListParams::default()).await.context(|| "failed get providers".to_owned())?;
+    let text =
+        |object: &DynamicObject, field: &str| object.data[field].as_str().unwrap_or_default().to_owned();
+    let installed = |object: &DynamicObject| Installed {
+        name: text(object, "providerName"),
+        type_name: text(object, "type"),
+        version: text(object, "version"),
+    };
+    Ok(list.items.iter().map(installed).collect())
+}
+
+/// The name of the only provider of a type.
+pub fn only_name(providers: &[Installed], provider_type: ProviderType) -> Option<String> {
+    only(providers.iter().filter(|one| one.type_name == provider_type.name()).map(|one| &one.name))
+}
+
+/// The only version of a provider.
+pub fn only_version(providers: &[Installed], name: &str, provider_type: ProviderType) -> Option<String> {
+    let own = providers.iter().filter(|one| one.name == name && one.type_name == provider_type.name());
+    only(own.map(|one| &one.version))
+}
+
+fn only<'a>(mut values: impl Iterator<Item = &'a String>) -> Option<String> {
+    let first = values.next()?;
+    values.all(|value| value == first).then(|| first.clone())
+}

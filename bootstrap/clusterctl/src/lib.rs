@@ -1,0 +1,23 @@
+//! clusterctl's verbs, as far as they need no terminal: what they read, decide and print.
+//!
+//! The words of errors and outputs that scripts depend on are those of clusterctl 1.14.
+
+pub mod components;
+pub mod configuration;
+pub mod connection;
+pub mod convert;
+pub mod describe;
+mod error;
+pub mod generate;
+pub mod inventory;
+pub mod kubeconfig;
+pub mod list_images;
+pub mod network;
+pub mod repository;
+pub mod rollout;
+pub mod substitution;
+pub mod template;
+pub mod version;
+pub mod yaml;
+
+pub use error::{Context, Error, Result};

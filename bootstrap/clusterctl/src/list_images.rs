@@ -1,0 +1,118 @@
+//! `init list-images`: what an installation would pull.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client};
+use serde_json::Value;
+
+use crate::components::{Components, Wanted, alter_images, images};
+use crate::configuration::{Configuration, Provider, ProviderType};
+use crate::repository::{Fetcher, Repository};
+use crate::{Context, Error, Result, inventory, yaml};
+
+const CERT_MANAGER_VERSION: &str = "v1.21.1";
+const CERT_MANAGER_URL: &str =
+    "https://github.com/cert-manager/cert-manager/releases/v1.21.1/cert-manager.yaml";
+/// Stands for no provider of a type.
+const NOTHING: &str = "-";
+
+/// The providers that are named, as `name[:version]`.
+#[derive(Debug, Clone, Default)]
+pub struct Chosen {
+    /// `--core`
+    pub core: Option<String>,
+    /// `--bootstrap`
+    pub bootstrap: Vec<String>,
+    /// `--control-plane`
+    pub control_plane: Vec<String>,
+    /// `--infrastructure`
+    pub infrastructure: Vec<String>,
+    /// `--ipam`
+    pub ipam: Vec<String>,
+    /// `--runtime-extension`
+    pub runtime_extension: Vec<String>,
+    /// `--addon`
+    pub addon: Vec<String>,
+}
+
+/// The images of cert-manager, where it is not there, and of the providers.
+///
+/// # Errors
+/// A provider that is not known, or whose components cannot be read.
+pub async fn list(
+    mut chosen: Chosen,
+    client: &Client,
+    configuration: &Configuration,
+    fetcher: &Fetcher,
+) -> Result<Vec<String>> {
+    inventory::installed(client).await?;
+    let known = inventory::providers(client).await.unwrap_or_default();
+    if inventory::only_name(&known, ProviderType::Core).is_none() {
+        chosen.add_defaults();
+    }
+    let mut of_providers = BTreeSet::new();
+    for (name, provider_type) in chosen.all()? {
+        let wanted = Wanted { namespace: None, raw: true };
+        let components = Components::fetch(&name, provider_type, configuration, fetcher, &wanted).await;
+        let components =
+            components.context(|| format!("failed to get provider components for the {name:?} provider"))?;
+        of_providers.extend(components.images);
+    }
+    let mut all = cert_manager(client, configuration, fetcher).await?;
+    all.extend(of_providers);
+    all.sort();
+    Ok(all)
+}
+
+async fn cert_manager(
+    client: &Client,
+    configuration: &Configuration,
+    fetcher: &Fetcher,
+) -> Result<Vec<String>> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    if namespaces.get_opt("cert-manager").await?.is_some() {
+        return Ok(Vec::new());
+    }
+    let section = configuration.section("cert-manager");
+    let text = |key: &str| section.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let url = configuration.with_environment(text("url").unwrap_or(CERT_MANAGER_URL))?;
+    let provider = Provider { name: "cert-manager".to_owned(), provider_type: None, url };
+    let repository = Repository::open(&provider, configuration, fetcher).await?;
+    let file = repository.components(text("version").unwrap_or(CERT_MANAGER_VERSION)).await?;
+    let mut objects = yaml::objects(&file)?;
+    alter_images(&mut objects, &configuration.images(), "cert-manager")
+        .context(|| "failed to apply image override to the cert-manager manifest".to_owned())?;
+    Ok(images(&objects))
+}
+
+impl Chosen {
+    /// What a first installation has unless it says otherwise.
+    fn add_defaults(&mut self) {
+        self.core.get_or_insert_with(|| "cluster-api".to_owned());
+        for list in [&mut self.bootstrap, &mut self.control_plane] {
+            if list.is_empty() {
+                list.push("kubeadm".to_owned());
+            }
+        }
+    }
+
+    fn all(self) -> Result<Vec<(String, ProviderType)>> {
+        if self.core.as_deref() == Some(NOTHING) {
+            return Err(Error::invalid("the '-' value can not be used for the core provider"));
+        }
+        let of_types = [
+            (self.core.into_iter().collect(), ProviderType::Core),
+            (self.bootstrap, ProviderType::Bootstrap),
+            (self.control_plane, ProviderType::ControlPlane),
+            (self.infrastructure, ProviderType::Infrastructure),
+            (self.ipam, ProviderType::Ipam),
+            (self.runtime_extension, ProviderType::RuntimeExtension),
+            (self.addon, ProviderType::Addon),
+        ];
+        let names = of_types
+            .into_iter()
+            .flat_map(|(names, kind): (Vec<String>, _)| names.into_iter().map(move |name| (name, kind)));
+        Ok(names.filter(|(name, _)| name != NOTHING).collect())
+    }
+}

@@ -1,0 +1,142 @@
+//! The door to the network: HTTPS requests for repositories, templates and configuration files.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::Uri;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+
+use crate::{Context, Error, Result};
+
+/// How large a file may be. Components of providers have some megabytes.
+pub const BODY_MAX: usize = 64 * 1024 * 1024;
+/// How often an answer may point elsewhere, as Go's client has it.
+pub const REDIRECTS_MAX: usize = 10;
+/// How long one request may take.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A GET request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Where to.
+    pub url: String,
+    /// Value of `Accept`.
+    pub accept: Option<&'static str>,
+    /// A token that is sent as `Bearer`, to the host of [`Self::url`] only.
+    pub token: Option<String>,
+}
+
+impl Request {
+    /// Without a token.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), accept: None, token: None }
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// No more requests are allowed for now (GitHub's `X-RateLimit-Remaining: 0`).
+    pub exhausted: bool,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Fetches things. Tests have their own.
+pub trait Network: Send + Sync {
+    /// The answer to a request; redirects are followed.
+    fn get(&self, request: Request) -> BoxFuture<'_, Result<Answer>>;
+}
+
+/// The real one: the machine's authorities, TLS by rustls.
+pub struct Https(Client<HttpsConnector<HttpConnector>, Empty<Bytes>>);
+
+impl Https {
+    /// A client that trusts the authorities of this machine.
+    ///
+    /// # Errors
+    /// Where the machine has none.
+    pub fn new() -> Result<Self> {
+        let roots = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
+            .map_err(|error| {
+                Error::Network(format!("cannot read the authorities of this machine: {error}"))
+            })?;
+        let connector = roots.https_or_http().enable_http1().build();
+        Ok(Self(Client::builder(TokioExecutor::new()).build(connector)))
+    }
+
+    async fn follow(&self, request: Request) -> Result<Answer> {
+        let failed = |reason: String| Error::Network(format!("Get {:?}: {reason}", request.url));
+        let mut uri: Uri = request.url.parse().map_err(|error| failed(format!("not an address: {error}")))?;
+        let first_host = uri.host().map(str::to_owned);
+        for _ in 0..=REDIRECTS_MAX {
+            let mut builder = http::Request::get(&uri).header("user-agent", "firstlight");
+            if let Some(accept) = request.accept {
+                builder = builder.header("accept", accept);
+            }
+            let same_host = uri.host().map(str::to_owned) == first_host;
+            if let Some(token) = request.token.as_ref().filter(|_| same_host) {
+                builder = builder.header("authorization", format!("Bearer {token}"));
+            }
+            let message = builder.body(Empty::new()).map_err(|error| failed(error.to_string()))?;
+            let answer = self.0.request(message).await.map_err(|error| failed(causes(&error)))?;
+            let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
+            if let Some(target) = header("location").filter(|_| answer.status().is_redirection()) {
+                uri = relative(&uri, target).map_err(failed)?;
+                continue;
+            }
+            let (status, exhausted) =
+                (answer.status().as_u16(), header("x-ratelimit-remaining") == Some("0"));
+            let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
+            let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
+            return Ok(Answer { status, exhausted, body });
+        }
+        Err(failed(format!("stopped after {REDIRECTS_MAX} redirects")))
+    }
+}
+
+impl Network for Https {
+    fn get(&self, request: Request) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(async move {
+            let url = request.url.clone();
+            let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.follow(request)).await;
+            answer
+                .map_err(|_| Error::Network(format!("no answer in {REQUEST_TIMEOUT:?}")))
+                .context(|| format!("Get {url:?}"))?
+        })
+    }
+}
+
+/// An error with everything below it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut below = error.source();
+    while let Some(error) = below {
+        text.push_str(&format!(": {error}"));
+        below = error.source();
+    }
+    text
+}
+
+/// Where a `Location` points to.
+fn relative(base: &Uri, target: &str) -> Result<Uri, String> {
+    let uri: Uri = target.parse().map_err(|error| format!("redirected to {target:?}: {error}"))?;
+    if uri.scheme().is_some() {
+        if base.scheme_str() == Some("https") && uri.scheme_str() != Some("https") {
+            return Err(format!("redirected from https to {target:?}"));
+        }
+        return Ok(uri);
+    }
+    let mut parts = uri.into_parts();
+    parts.scheme = base.scheme().cloned();
+    parts.authority = base.authority().cloned();
+    Uri::from_parts(parts).map_err(|error| format!("redirected to {target:?}: {error}"))
+}

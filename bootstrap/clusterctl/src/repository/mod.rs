@@ -1,0 +1,244 @@
+//! Where providers publish their files: a folder, GitHub, GitLab; and the folder of overrides before each of them.
+
+mod github;
+mod gitlab;
+mod latest;
+mod local;
+mod metadata;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use machinery::clock::Clock;
+use tokio::sync::Mutex;
+
+pub use github::Project;
+pub use metadata::{Metadata, ReleaseSeries};
+
+use crate::configuration::{Configuration, Provider};
+use crate::network::{Answer, Network, Request};
+use crate::{Context, Error, Result};
+
+/// Between two tries of a request that failed.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// How often a request is tried.
+const TRIES: usize = 6;
+
+/// The files of a provider.
+pub struct Repository {
+    /// Whose files.
+    pub provider: Provider,
+    /// The version that the provider's URL names; what `latest` stands for.
+    pub version: String,
+    components_file: String,
+    source: Source,
+    overrides: Option<PathBuf>,
+    fetcher: Fetcher,
+}
+
+enum Source {
+    Local(local::Folder),
+    GitHub(github::Project),
+    GitLab(gitlab::Package),
+}
+
+impl Repository {
+    /// The repository that a provider's URL names.
+    ///
+    /// # Errors
+    /// A URL that is none, or no version that `latest` could stand for.
+    pub async fn open(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
+        let failed = || {
+            format!(
+                "failed to get repository client for the {} with name {}",
+                provider.type_name(),
+                provider.name
+            )
+        };
+        Self::of_url(provider, configuration, fetcher).await.context(failed)
+    }
+
+    async fn of_url(provider: &Provider, configuration: &Configuration, fetcher: &Fetcher) -> Result<Self> {
+        let url = provider.url.as_str();
+        let (source, version, components_file) = match url.split_once("://") {
+            Some(("https", rest)) => {
+                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+                if host == "github.com" {
+                    github::parse(path, configuration)
+                        .context(|| "error creating the GitHub repository client".to_owned())?
+                } else if host.starts_with("gitlab.") && path.starts_with("api/v4/projects/") {
+                    gitlab::parse(host, path, configuration)
+                        .context(|| "error creating the GitLab repository client".to_owned())?
+                } else {
+                    return Err(Error::invalid(
+                        "invalid provider url. Only GitHub and GitLab are supported for \"https\" schema",
+                    ));
+                }
+            }
+            Some(("file", path)) => local::parse(url, path, provider)?,
+            None => local::parse(url, url, provider)?,
+            Some((scheme, _)) => {
+                return Err(Error::invalid(format!(
+                    "invalid provider url. there are no provider implementation for {scheme:?} schema"
+                )));
+            }
+        };
+        let overrides = configuration.overrides_folder()?.map(|folder| folder.join(provider.label()));
+        let fetcher = fetcher.clone();
+        let mut repository =
+            Self { provider: provider.clone(), version, components_file, source, overrides, fetcher };
+        if repository.version == "latest" {
+            let what = match &repository.source {
+                Source::Local(_) => {
+                    "error creating the local filesystem repository client: failed to get latest version"
+                }
+                Source::GitHub(_) => {
+                    "error creating the GitHub repository client: failed to get latest release"
+                }
+                Source::GitLab(_) => return Ok(repository),
+            };
+            repository.version = latest::of_contract(&repository).await.context(|| what.to_owned())?;
+        }
+        Ok(repository)
+    }
+
+    /// A file of a version, out of the folder of overrides where it is there.
+    ///
+    /// # Errors
+    /// A file that is not there, or cannot be read.
+    pub async fn file(&self, version: &str, name: &str) -> Result<Bytes> {
+        if let Some(path) = self.overrides.as_ref().map(|folder| folder.join(version).join(name)) {
+            match std::fs::read(&path) {
+                Ok(text) => {
+                    tracing::info!(
+                        file = name,
+                        provider = self.provider.label(),
+                        version,
+                        "Using the override"
+                    );
+                    return Ok(text.into());
+                }
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) => {}
+                Err(error) => {
+                    return Err(error)
+                        .context(|| format!("failed to read local override for {}", path.display()));
+                }
+            }
+        }
+        self.published(version, name).await
+    }
+
+    /// A file of a version as the provider published it.
+    async fn published(&self, version: &str, name: &str) -> Result<Bytes> {
+        match &self.source {
+            Source::Local(folder) => folder.file(version, name),
+            Source::GitHub(project) => project.file(&self.fetcher, version, name).await,
+            Source::GitLab(package) => package.file(&self.fetcher, version, name).await,
+        }
+    }
+
+    async fn versions(&self) -> Result<Vec<String>> {
+        match &self.source {
+            Source::Local(folder) => folder.versions(),
+            Source::GitHub(project) => project.versions(&self.fetcher).await,
+            Source::GitLab(_) => Ok(vec![self.version.clone()]),
+        }
+    }
+
+    /// The components of a version.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub async fn components(&self, version: &str) -> Result<Bytes> {
+        let name = &self.components_file;
+        let failed =
+            || format!("failed to read {name:?} from provider's repository {:?}", self.provider.label());
+        self.file(version, name).await.context(failed)
+    }
+
+    /// A template of a version, as `cluster-template.yaml`.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub async fn template(&self, version: &str, name: &str) -> Result<Bytes> {
+        let failed =
+            || format!("failed to read {name:?} from provider's repository {:?}", self.provider.label());
+        self.file(version, name).await.context(failed)
+    }
+
+    /// What a version says of the provider's releases.
+    ///
+    /// # Errors
+    /// No such file, or one that says nothing.
+    pub async fn metadata(&self, version: &str) -> Result<Metadata> {
+        let label = self.provider.label();
+        let failed =
+            || format!("failed to read \"metadata.yaml\" from the repository for provider {label:?}");
+        let text = self.file(version, "metadata.yaml").await.context(failed)?;
+        metadata::parse(&text, &label)
+    }
+}
+
+/// Fetches files, each one once; tries again where that may help.
+#[derive(Clone)]
+pub struct Fetcher {
+    network: Arc<dyn Network>,
+    clock: Clock,
+    answers: Arc<Mutex<HashMap<String, Answer>>>,
+}
+
+impl Fetcher {
+    /// Over this network, waiting by this clock.
+    pub fn new(network: Arc<dyn Network>, clock: Clock) -> Self {
+        Self { network, clock, answers: Arc::default() }
+    }
+
+    /// An answer with status 200 or 404, the last failure otherwise.
+    pub(crate) async fn get(&self, request: Request) -> Result<Answer> {
+        let key = format!("{} {}", request.url, request.accept.unwrap_or_default());
+        if let Some(answer) = self.answers.lock().await.get(&key) {
+            return Ok(answer.clone());
+        }
+        let mut outcome = Err(Error::NotFound);
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                self.clock.sleep(RETRY_INTERVAL).await;
+            }
+            outcome = self.once(request.clone()).await;
+            match &outcome {
+                Ok(answer) => {
+                    self.answers.lock().await.insert(key, answer.clone());
+                    break;
+                }
+                Err(Error::Invalid(_)) => break,
+                Err(_) => {}
+            }
+        }
+        outcome
+    }
+
+    async fn once(&self, request: Request) -> Result<Answer> {
+        let url = request.url.clone();
+        let answer = self.network.get(request).await?;
+        match answer.status {
+            200 | 404 => Ok(answer),
+            403 | 429 if answer.exhausted => Err(Error::invalid(
+                "rate limit for github api has been reached. Please wait one hour or get a personal API token and assign it to the GITHUB_TOKEN environment variable",
+            )),
+            401 => Err(Error::invalid(format!("{url}: unauthorized access, please check your credentials"))),
+            status => Err(Error::Network(format!("error getting {url}, status code: {status}"))),
+        }
+    }
+
+    /// The network itself, for a request that is sent once.
+    pub fn network(&self) -> &dyn Network {
+        self.network.as_ref()
+    }
+}

@@ -1,0 +1,53 @@
+//! `convert`.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::commands::say;
+use crate::directory::write_private;
+
+/// Options of `convert`.
+#[derive(Debug, Args)]
+pub struct ConvertOptions {
+    /// The manifests [default: standard input]
+    source: Option<PathBuf>,
+    /// File to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Version to convert to
+    #[arg(long, value_name = "VERSION", default_value = "v1beta2")]
+    to_version: String,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Manifests that cannot be read or converted.
+pub fn run(options: &ConvertOptions) -> Result<()> {
+    clusterctl::convert::check(&options.to_version)?;
+    let mut stderr = std::io::stderr();
+    writeln!(stderr, "WARNING: This command is EXPERIMENTAL and may be removed in a future release!")?;
+    let text = match &options.source {
+        Some(path) => std::fs::read(path).with_context(|| format!("failed to read input file {path:?}"))?,
+        None => {
+            let mut text = Vec::new();
+            std::io::stdin().read_to_end(&mut text).context("failed to read from stdin")?;
+            text
+        }
+    };
+    let converted = clusterctl::convert::manifests(&text)?;
+    match options.output.as_deref().filter(|path| *path != Path::new("")) {
+        Some(path) => write_private(path, converted.text.as_bytes())
+            .with_context(|| format!("failed to write output file {path:?}"))?,
+        None => say(&converted.text)?,
+    }
+    writeln!(
+        stderr,
+        "Converted {} resource(s) to {}. {} resource(s) passed through unchanged.",
+        converted.converted, options.to_version, converted.unchanged
+    )?;
+    Ok(())
+}

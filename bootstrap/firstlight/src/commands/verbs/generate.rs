@@ -1,0 +1,216 @@
+//! `generate cluster | provider | yaml`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use clusterctl::components::{self, Components};
+use clusterctl::configuration::ProviderType;
+use clusterctl::generate::{self, Options, Sources};
+use clusterctl::template::{Template, Wanted};
+
+use super::{TargetOptions, Tools};
+use crate::commands::say;
+use crate::directory::write_private;
+
+/// What is generated.
+#[derive(Debug, Subcommand)]
+pub enum Generate {
+    /// The manifests of a cluster, from a template
+    Cluster(Box<ClusterOptions>),
+    /// The components of a provider
+    Provider(ProviderOptions),
+    /// A template of anything
+    Yaml(YamlOptions),
+}
+
+/// Options of `generate cluster`.
+#[derive(Debug, Args)]
+pub struct ClusterOptions {
+    /// Name of the cluster
+    name: String,
+    #[command(flatten)]
+    target: TargetOptions,
+    /// Namespace of the cluster [default: that of the kubeconfig's context]
+    #[arg(short = 'n', long, value_name = "NAMESPACE")]
+    target_namespace: Option<String>,
+    /// Kubernetes version of the cluster
+    #[arg(long, value_name = "VERSION")]
+    kubernetes_version: Option<String>,
+    /// Machines of the control plane [default: 1]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    control_plane_machine_count: Option<i64>,
+    /// Worker machines [default: 0]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    worker_machine_count: Option<i64>,
+    /// Infrastructure provider whose template is used, as name[:version] [default: the only one of the inventory]
+    #[arg(short = 'i', long, value_name = "PROVIDER")]
+    infrastructure: Option<String>,
+    /// Variant of the provider's template
+    #[arg(short = 'f', long)]
+    flavor: Option<String>,
+    /// Template: a file, an address, or - for standard input
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+    /// ConfigMap that holds the template
+    #[arg(long, value_name = "NAME")]
+    from_config_map: Option<String>,
+    /// Namespace of the ConfigMap [default: that of the kubeconfig's context]
+    #[arg(long, value_name = "NAMESPACE")]
+    from_config_map_namespace: Option<String>,
+    /// Key of the ConfigMap's data [default: template]
+    #[arg(long, value_name = "KEY")]
+    from_config_map_key: Option<String>,
+    /// Print the template's variables
+    #[arg(long)]
+    list_variables: bool,
+    /// File to write to
+    #[arg(long, value_name = "FILE")]
+    write_to: Option<String>,
+}
+
+/// Options of `generate provider`.
+#[derive(Debug, Args)]
+#[group(id = "provider-options")]
+pub struct ProviderOptions {
+    #[command(flatten)]
+    providers: ProviderChoice,
+    /// Namespace to install in [default: that of the components]
+    #[arg(short = 'n', long, value_name = "NAMESPACE")]
+    target_namespace: Option<String>,
+    /// Print what the components are, instead of them
+    #[arg(long)]
+    describe: bool,
+    /// Leave variables as they are
+    #[arg(long)]
+    raw: bool,
+    /// File to write to
+    #[arg(long, value_name = "FILE")]
+    write_to: Option<String>,
+}
+
+/// Which provider, as `name[:version]`.
+#[derive(Debug, Args)]
+pub struct ProviderChoice {
+    /// Core provider, as cluster-api:v1.14.0
+    #[arg(long, value_name = "PROVIDER")]
+    core: Option<String>,
+    /// Bootstrap provider
+    #[arg(short = 'b', long, value_name = "PROVIDER")]
+    bootstrap: Option<String>,
+    /// Control plane provider
+    #[arg(short = 'c', long, value_name = "PROVIDER")]
+    control_plane: Option<String>,
+    /// Infrastructure provider
+    #[arg(short = 'i', long, value_name = "PROVIDER")]
+    infrastructure: Option<String>,
+    /// IPAM provider
+    #[arg(long, value_name = "PROVIDER")]
+    ipam: Option<String>,
+    /// Runtime extension provider
+    #[arg(long, value_name = "PROVIDER")]
+    runtime_extension: Option<String>,
+    /// Add-on provider
+    #[arg(long, value_name = "PROVIDER")]
+    addon: Option<String>,
+}
+
+/// Options of `generate yaml`.
+#[derive(Debug, Args)]
+pub struct YamlOptions {
+    /// Template: a file, an address, or - for standard input
+    #[arg(long, value_name = "URL", default_value = "-")]
+    from: String,
+    /// Print the template's variables
+    #[arg(long)]
+    list_variables: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A template that is not there or none, variables that are not set.
+pub async fn run(generate: Generate, tools: Tools) -> Result<()> {
+    match generate {
+        Generate::Cluster(options) => cluster(*options, tools).await,
+        Generate::Provider(options) => provider(options, &tools).await,
+        Generate::Yaml(options) => yaml(&options, &tools).await,
+    }
+}
+
+async fn cluster(options: ClusterOptions, tools: Tools) -> Result<()> {
+    let connection = options.target.connect().await;
+    let environment = tools.configuration.environment().clone();
+    let wanted = Options {
+        name: options.name,
+        namespace: options.target_namespace.filter(|namespace| !namespace.is_empty()),
+        kubernetes_version: options.kubernetes_version.filter(|version| !version.is_empty()),
+        control_plane_machines: options.control_plane_machine_count,
+        worker_machines: options.worker_machine_count,
+        variables_only: options.list_variables,
+        sources: Sources {
+            infrastructure: options.infrastructure,
+            flavor: options.flavor,
+            from: options.from,
+            config_map: options.from_config_map,
+            config_map_namespace: options.from_config_map_namespace,
+            config_map_key: options.from_config_map_key,
+        },
+    };
+    let template = generate::cluster(&wanted, tools.configuration, connection, &tools.fetcher).await?;
+    if options.list_variables {
+        return say(&generate::list_variables(&template, &wanted, &environment));
+    }
+    write(&template.text()?, options.write_to.as_deref())
+}
+
+async fn provider(options: ProviderOptions, tools: &Tools) -> Result<()> {
+    let (name, provider_type) = options.providers.only()?;
+    let wanted = components::Wanted {
+        namespace: options.target_namespace.filter(|namespace| !namespace.is_empty()),
+        raw: options.raw || options.describe,
+    };
+    let components =
+        Components::generate(&name, provider_type, &tools.configuration, &tools.fetcher, &wanted).await?;
+    if options.describe {
+        return say(&components.described());
+    }
+    write(&components.text()?, options.write_to.as_deref())
+}
+
+async fn yaml(options: &YamlOptions, tools: &Tools) -> Result<()> {
+    let text = generate::fetch(&options.from, &tools.configuration, &tools.fetcher).await?;
+    let wanted = Wanted { namespace: None, variables_only: options.list_variables };
+    let template = Template::read(&text, &tools.configuration, &wanted)?;
+    say(&if options.list_variables { template.list() } else { template.text()? })
+}
+
+fn write(text: &str, file: Option<&str>) -> Result<()> {
+    match file.map(str::trim).filter(|file| !["", "-"].contains(file)) {
+        Some(file) => {
+            write_private(Path::new(file), text.as_bytes()).context("failed to write to destination file")
+        }
+        None => say(text),
+    }
+}
+
+impl ProviderChoice {
+    fn only(self) -> Result<(String, ProviderType)> {
+        const NAMES: &str =
+            "--core, --bootstrap, --control-plane, --infrastructure, --ipam, --extension, --addon";
+        let all = [
+            (self.core, ProviderType::Core),
+            (self.bootstrap, ProviderType::Bootstrap),
+            (self.control_plane, ProviderType::ControlPlane),
+            (self.infrastructure, ProviderType::Infrastructure),
+            (self.ipam, ProviderType::Ipam),
+            (self.runtime_extension, ProviderType::RuntimeExtension),
+            (self.addon, ProviderType::Addon),
+        ];
+        let mut named =
+            all.into_iter().filter_map(|(name, kind)| Some((name.filter(|name| !name.is_empty())?, kind)));
+        let first = named.next().with_context(|| format!("at least one of {NAMES} should be set"))?;
+        anyhow::ensure!(named.next().is_none(), "only one of {NAMES} should be set");
+        Ok(first)
+    }
+}

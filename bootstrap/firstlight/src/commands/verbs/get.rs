@@ -1,0 +1,38 @@
+//! `get kubeconfig`.
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use super::TargetOptions;
+use crate::commands::say;
+
+/// What is printed.
+#[derive(Debug, Subcommand)]
+pub enum Get {
+    /// The kubeconfig of a cluster
+    Kubeconfig(KubeconfigOptions),
+}
+
+/// Options of `get kubeconfig`.
+#[derive(Debug, Args)]
+pub struct KubeconfigOptions {
+    /// Name of the cluster
+    name: String,
+    /// Namespace of the cluster [default: that of the kubeconfig's context]
+    #[arg(short = 'n', long)]
+    namespace: Option<String>,
+    #[command(flatten)]
+    target: TargetOptions,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A cluster without a kubeconfig.
+pub async fn run(get: Get) -> Result<()> {
+    let Get::Kubeconfig(options) = get;
+    let connection = options.target.connect().await?;
+    let namespace = options.namespace.filter(|namespace| !namespace.is_empty());
+    let text = clusterctl::kubeconfig::of(&connection, namespace.as_deref(), &options.name).await?;
+    say(&format!("{text}\n"))
+}

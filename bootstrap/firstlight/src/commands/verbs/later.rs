@@ -1,0 +1,93 @@
+//! Verbs that come in a later release. Their options are read already.
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+
+use super::TargetOptions;
+
+/// Waiting for providers.
+#[derive(Debug, Args)]
+pub struct InstallOptions {
+    /// Wait until the providers run
+    #[arg(long)]
+    wait_providers: bool,
+    /// How long to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    wait_provider_timeout: u32,
+}
+
+/// Commands under `upgrade`.
+#[derive(Debug, Subcommand)]
+pub enum Upgrade {
+    /// Show which providers can be upgraded
+    Plan(TargetOptions),
+    /// Upgrade providers
+    Apply(Box<ApplyOptions>),
+}
+
+/// Options of `upgrade apply`.
+#[derive(Debug, Args)]
+pub struct ApplyOptions {
+    /// Contract to upgrade to
+    #[arg(long)]
+    contract: Option<String>,
+    #[command(flatten)]
+    providers: Providers,
+    #[command(flatten)]
+    install: InstallOptions,
+    #[command(flatten)]
+    target: TargetOptions,
+}
+
+/// Options of `delete`.
+#[derive(Debug, Args)]
+pub struct DeleteOptions {
+    #[command(flatten)]
+    providers: Providers,
+    /// Delete all providers
+    #[arg(long)]
+    all: bool,
+    /// Delete the namespace too
+    #[arg(long)]
+    include_namespace: bool,
+    /// Delete the kinds and all their objects too
+    #[arg(long)]
+    include_crd: bool,
+    #[command(flatten)]
+    target: TargetOptions,
+}
+
+#[derive(Debug, Args)]
+struct Providers {
+    /// Core provider
+    #[arg(long, value_name = "PROVIDER")]
+    core: Option<String>,
+    /// Infrastructure providers
+    #[arg(short = 'i', long, value_name = "PROVIDER", value_delimiter = ',')]
+    infrastructure: Vec<String>,
+    /// Bootstrap providers
+    #[arg(short = 'b', long, value_name = "PROVIDER", value_delimiter = ',')]
+    bootstrap: Vec<String>,
+    /// Control plane providers
+    #[arg(short = 'c', long, value_name = "PROVIDER", value_delimiter = ',')]
+    control_plane: Vec<String>,
+    /// IPAM providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    ipam: Vec<String>,
+    /// Runtime extension providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    runtime_extension: Vec<String>,
+    /// Add-on providers
+    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
+    addon: Vec<String>,
+}
+
+/// Says so.
+///
+/// # Errors
+/// Always.
+pub fn not_yet(verb: &str) -> Result<()> {
+    bail!(
+        "`firstlight {verb}` of providers comes in a later release; until then `clusterctl {verb}` works with this server's kubeconfig"
+    )
+}

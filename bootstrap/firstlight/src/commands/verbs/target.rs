@@ -1,0 +1,86 @@
+//! Which cluster a verb is about.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clusterctl::Error;
+use clusterctl::connection::{Choice, Connection};
+use tokio::net::TcpStream;
+
+use crate::cli::DirectoryOptions;
+use crate::directory::DataDirectory;
+
+/// How long a server on this machine may take to accept a connection.
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The cluster that a verb works on.
+#[derive(Debug, Clone, Args)]
+pub struct TargetOptions {
+    /// Kubeconfig of the management cluster [default: the server on --data-dir, else $KUBECONFIG, else ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context within the kubeconfig
+    #[command(flatten)]
+    pub context: Context,
+    /// Where the data of the server is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// `--kubeconfig-context`.
+#[derive(Debug, Clone, Args)]
+pub struct Context {
+    /// Context within the kubeconfig [default: its current context]
+    #[arg(long, value_name = "NAME")]
+    pub kubeconfig_context: Option<String>,
+}
+
+impl TargetOptions {
+    /// The connection: `--kubeconfig`, else the server that runs on the data directory, else the kubeconfig that kubectl uses.
+    ///
+    /// # Errors
+    /// A data directory that was named and has no server; no usable kubeconfig.
+    pub async fn connect(&self) -> clusterctl::Result<Connection> {
+        self.choice().await?.connect().await
+    }
+
+    /// Which kubeconfig that is.
+    ///
+    /// # Errors
+    /// A data directory that was named and has no server.
+    pub async fn choice(&self) -> clusterctl::Result<Choice> {
+        let kubeconfig = match self.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty()) {
+            Some(path) => Some(path),
+            None => self.running().await?,
+        };
+        Ok(Choice { kubeconfig, context: self.context.kubeconfig_context.clone() })
+    }
+
+    async fn running(&self) -> clusterctl::Result<Option<PathBuf>> {
+        let named = self.directory.data_dir.as_deref();
+        let found = match DataDirectory::locate(named) {
+            Ok(directory) => directory.running().map_err(|error| Error::invalid(format!("{error:#}")))?,
+            Err(_) => None,
+        };
+        if let Some(running) = found
+            && accepts(&running.server).await
+        {
+            return Ok(Some(running.kubeconfig));
+        }
+        match named {
+            Some(path) => Err(Error::invalid(format!(
+                "no server runs on {}; start one with `firstlight up` or `firstlight serve`, or name another cluster with --kubeconfig",
+                path.display()
+            ))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Whether somebody listens: the file that a server writes outlives a crash.
+async fn accepts(server: &str) -> bool {
+    let address = server.strip_prefix("https://").unwrap_or(server);
+    let connected = tokio::time::timeout(LOCAL_TIMEOUT, TcpStream::connect(address)).await;
+    matches!(connected, Ok(Ok(_)))
+}
