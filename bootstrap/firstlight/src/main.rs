@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{controllers, inspect, serve, up};
+use firstlight::commands::{controllers, inspect, pivot, serve, up};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -22,7 +22,10 @@ fn main() -> ExitCode {
     }
     // Errors of the command line end here with exit code 2.
     let cli = Cli::parse();
-    logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_)));
+    logging::start(matches!(
+        cli.command,
+        Command::Up(_) | Command::Status(_) | Command::Pivot(_) | Command::Move(_)
+    ));
     report("firstlight", run(cli.command))
 }
 
@@ -58,6 +61,8 @@ fn run(command: Command) -> Result<()> {
             Command::Up(options) => up::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,
+            Command::Pivot(options) => pivot::run(&options).await,
+            Command::Move(options) => pivot::run_move(&options).await,
             Command::Status(options) => inspect::status(&options).await,
             Command::Kubeconfig(_)
             | Command::Version(_)

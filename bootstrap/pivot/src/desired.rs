@@ -40,7 +40,8 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
     if let Some(metadata) = object["metadata"].as_object_mut() {
         generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
         managed_fields = metadata.remove("managedFields").unwrap_or_default();
-        for name in ["uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "generateName"] {
+        for name in ["uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "generateName"]
+        {
             metadata.remove(name);
         }
         if let Some(Value::Array(owners)) = metadata.remove("ownerReferences") {

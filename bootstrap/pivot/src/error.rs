@@ -53,7 +53,9 @@ pub enum Error {
     #[error("{}", crate::preflight::in_words(.0))]
     Preflight(Vec<Finding>),
     /// The copy of an object is not what it must be.
-    #[error("{object} at the target is not what it is at the source: {difference}; nothing was deleted. {advice}")]
+    #[error(
+        "{object} at the target is not what it is at the source: {difference}; nothing was deleted. {advice}"
+    )]
     Different {
         /// Which object.
         object: String,

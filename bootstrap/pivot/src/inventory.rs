@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use futures::FutureExt;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -89,7 +89,8 @@ impl Discovery {
 
     /// The scope of a pivot of `namespace`.
     pub fn scope(&self, namespace: &str) -> Scope {
-        let infrastructure = self.providers.iter().filter(|provider| provider.kind == "InfrastructureProvider");
+        let infrastructure =
+            self.providers.iter().filter(|provider| provider.kind == "InfrastructureProvider");
         let provider_namespaces = infrastructure.map(|provider| provider.namespace.clone()).collect();
         Scope { namespace: namespace.into(), provider_namespaces }
     }
@@ -152,8 +153,7 @@ impl Discovery {
         let mut last: Option<Page> = None;
         while let Some(mut page) = server.page(&what, &path, last.as_ref()).await? {
             for item in std::mem::take(&mut page.items) {
-                let unreadable =
-                    |source| Error::Answer { server: server.role(), what: what.clone(), source };
+                let unreadable = |source| Error::Answer { server: server.role(), what: what.clone(), source };
                 let (object, value) = Object::parse(kind, item.get()).map_err(unreadable)?;
                 all.push(Found::new(kind, index, object, value));
             }
@@ -162,14 +162,13 @@ impl Discovery {
         Ok(all)
     }
 
-    fn assemble(&self, reading: Vec<Found>, scope: &Scope) -> Inventory {
+    /// What follows from objects that were read.
+    pub(crate) fn assemble(&self, reading: Vec<Found>, scope: &Scope) -> Inventory {
         let mut seen = BTreeSet::new();
         let reading: Vec<Found> =
             reading.into_iter().filter(|found| seen.insert(found.node.uid.clone())).collect();
-        let (nodes, rest): (Vec<Node>, Vec<_>) = reading
-            .into_iter()
-            .map(|found| (found.node, (found.item, found.unsteady)))
-            .unzip();
+        let (nodes, rest): (Vec<Node>, Vec<_>) =
+            reading.into_iter().map(|found| (found.node, (found.item, found.unsteady))).unzip();
         let graph = Graph::build(nodes, scope);
         let mut inventory = Inventory { plan: Plan::of(&graph), ..Inventory::default() };
         let moving: BTreeSet<&str> = (0..graph.nodes.len())
@@ -191,7 +190,7 @@ impl Discovery {
 }
 
 /// An object with what it says.
-struct Found {
+pub(crate) struct Found {
     node: Node,
     item: Item,
     unsteady: Vec<Finding>,
@@ -206,6 +205,14 @@ impl Found {
         let item = Item { object, kind: index, fingerprint: fingerprint(value), blocked };
         Self { node, item, unsteady }
     }
+
+    /// An object of a directory: it moves whatever it says.
+    pub(crate) fn saved(kind: &Kind, index: usize, (object, value): (Object, Value)) -> Self {
+        let mut found = Self::new(kind, index, object, value);
+        found.node.facts.moves = true;
+        found.unsteady.clear();
+        found
+    }
 }
 
 /// The providers of clusterctl's inventory; none where there is no inventory.
@@ -213,9 +220,8 @@ impl Found {
 /// # Errors
 /// Where the server refuses.
 async fn providers(server: &Server) -> Result<Vec<Provider>> {
-    let listed = server
-        .list("list providers", &format!("/apis/{}/v1alpha3/providers", names::INVENTORY_GROUP))
-        .await;
+    let listed =
+        server.list("list providers", &format!("/apis/{}/v1alpha3/providers", names::INVENTORY_GROUP)).await;
     let items = match listed {
         Err(error) if error.is_not_found() => return Ok(Vec::new()),
         listed => listed?,

@@ -101,19 +101,18 @@ fn differing(one: &Value, other: &Value) -> Option<String> {
                 differing(&one[name], &other[name]).map(|rest| format!(".{name}{rest}"))
             })
         }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => one
-            .iter()
-            .zip(other)
-            .enumerate()
-            .find_map(|(index, (one, other))| differing(one, other).map(|rest| format!("[{index}]{rest}"))),
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            one.iter().zip(other).enumerate().find_map(|(index, (one, other))| {
+                differing(one, other).map(|rest| format!("[{index}]{rest}"))
+            })
+        }
         (one, other) => (one != other).then(String::new),
     }
 }
 
 /// `managedFields` without the times, and in an order of their own.
 pub fn managers(object: &Value) -> Vec<Value> {
-    let mut entries: Vec<Value> =
-        object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let mut entries: Vec<Value> = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     for entry in &mut entries {
         if let Some(entry) = entry.as_object_mut() {
             entry.remove("time");

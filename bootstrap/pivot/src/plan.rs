@@ -60,8 +60,7 @@ impl Plan {
                 shared: node.facts.global || graph.shared_globally[index],
             }
         };
-        let groups =
-            graph.groups().into_iter().map(|group| group.into_iter().map(step).collect()).collect();
+        let groups = graph.groups().into_iter().map(|group| group.into_iter().map(step).collect()).collect();
         let stays = graph
             .nodes
             .iter()

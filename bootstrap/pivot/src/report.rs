@@ -121,6 +121,16 @@ impl Report {
         }));
     }
 
+    /// The pivot wrote to, or read from, this directory: nothing has left it.
+    pub(crate) fn saved(&mut self, directory: &str) {
+        for entry in &mut self.objects {
+            if entry.outcome != Outcome::Stays && entry.outcome != Outcome::Left {
+                (entry.outcome, entry.verified) = (Outcome::Copied, "");
+                entry.why = directory.to_owned();
+            }
+        }
+    }
+
     /// How many objects ended so.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.objects.iter().filter(|entry| entry.outcome == outcome).count()

@@ -29,7 +29,8 @@ pub struct Server {
 }
 
 /// A list without the content of its objects.
-const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+const METADATA_ONLY: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// Media types of the patches in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,8 @@ impl Server {
     /// # Errors
     /// As [`Server::get`].
     pub async fn identity(&self) -> Result<String> {
-        let namespace: Value = self.get("get Namespace kube-system", "/api/v1/namespaces/kube-system").await?;
+        let namespace: Value =
+            self.get("get Namespace kube-system", "/api/v1/namespaces/kube-system").await?;
         Ok(namespace["metadata"]["uid"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -224,12 +226,7 @@ impl Server {
         }
     }
 
-    async fn send<T: for<'de> Deserialize<'de>>(
-        &self,
-        what: &str,
-        path: &str,
-        call: Call<'_>,
-    ) -> Result<T> {
+    async fn send<T: for<'de> Deserialize<'de>>(&self, what: &str, path: &str, call: Call<'_>) -> Result<T> {
         let failed = |source: kube::Error| Error::Server {
             server: self.role,
             what: what.to_owned(),

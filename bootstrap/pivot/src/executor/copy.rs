@@ -1,6 +1,6 @@
 //! Copying, round by round, until both sides are equal and the source is quiet.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
@@ -73,7 +73,8 @@ impl Pivot {
         })
     }
 
-    async fn copy(&mut self, work: &mut Work, done: &mut Done) -> Result<()> {
+    /// Copies what is not yet there as it must be, owners first.
+    pub(super) async fn copy(&mut self, work: &mut Work, done: &mut Done) -> Result<()> {
         let began = self.begin(Phase::Copy);
         self.learn_identities(work);
         let groups = work.inventory.plan.groups.clone();
@@ -127,9 +128,10 @@ impl Pivot {
         let copies: Vec<_> = todo.iter().map(|step| this.copy_one(work, step)).collect();
         let copied: Vec<Copied> =
             stream::iter(copies).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
-        let known = |key: &Key| state_has(&this.journal.state().copied, key);
+        let noted = &this.journal.state().copied;
         let pairs = |left: bool| -> Vec<(Key, String)> {
-            let chosen = copied.iter().filter(|one| one.left == left && !known(&one.key));
+            let new = |one: &&Copied| noted.get(&one.key) != Some(&one.uid);
+            let chosen = copied.iter().filter(|one| one.left == left).filter(new);
             chosen.map(|one| (one.key.clone(), one.uid.clone())).collect()
         };
         let (made, left) = (pairs(false), pairs(true));
@@ -149,7 +151,8 @@ impl Pivot {
         let state = self.journal.state();
         let wanted = desired(item, state.before.get(key), &work.identities);
         let waits_for_owners = wanted.waits_for_owners;
-        let ready = |uid: &str, left| Copied { key: key.clone(), uid: uid.to_owned(), left, waits_for_owners };
+        let ready =
+            |uid: &str, left| Copied { key: key.clone(), uid: uid.to_owned(), left, waits_for_owners };
         if let Some(uid) = state.left.get(key) {
             return Ok(ready(uid, true));
         }
@@ -158,8 +161,7 @@ impl Pivot {
             None => match self.create(kind, key, &wanted).await? {
                 Some(created) => created,
                 None if step.shared => {
-                    let there: Value =
-                        self.target.get(&format!("get {key}"), &path(kind, key)).await?;
+                    let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
                     return Ok(ready(uid_of(&there), true));
                 }
                 None => self.take_over(kind, key, &wanted).await?,
@@ -251,13 +253,7 @@ impl Pivot {
         self.target.patch(&what, &path, PatchKind::Json, &patch).await.map(Some)
     }
 
-    async fn restore_managers(
-        &self,
-        kind: &Kind,
-        key: &Key,
-        wanted: &Desired,
-        there: &Value,
-    ) -> Result<()> {
+    async fn restore_managers(&self, kind: &Kind, key: &Key, wanted: &Desired, there: &Value) -> Result<()> {
         let original = json!({"metadata": {"managedFields": wanted.managed_fields}});
         if managers(&original).is_empty() || managers(&original) == managers(there) {
             return Ok(());
@@ -300,10 +296,6 @@ impl Pivot {
     }
 }
 
-fn state_has(copied: &BTreeMap<Key, String>, key: &Key) -> bool {
-    copied.contains_key(key)
-}
-
 fn is_done(work: &Work, done: &Done, step: &Step) -> bool {
     let item = work.inventory.items.get(&step.object);
     item.is_none_or(|item| done.get(&step.object) == Some(&item.fingerprint))
@@ -312,10 +304,9 @@ fn is_done(work: &Work, done: &Done, step: &Step) -> bool {
 /// Whether nothing that must arrive has changed between two looks at the source.
 fn is_same(one: &Inventory, other: &Inventory) -> bool {
     one.plan == other.plan
-        && one
-            .items
-            .iter()
-            .all(|(key, item)| other.items.get(key).is_some_and(|other| other.fingerprint == item.fingerprint))
+        && one.items.iter().all(|(key, item)| {
+            other.items.get(key).is_some_and(|other| other.fingerprint == item.fingerprint)
+        })
 }
 
 pub(super) fn uid_of(object: &Value) -> &str {

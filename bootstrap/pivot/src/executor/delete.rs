@@ -61,8 +61,7 @@ impl Pivot {
         let way = if kind.group.is_empty() { Way::Plain } else { Way::Marked };
         self.journal.append(Record::Deleting(keys.to_vec()))?;
         let this = &*self;
-        let deletions: Vec<_> =
-            keys.iter().map(|key| this.delete_one(kind, key, &way, label)).collect();
+        let deletions: Vec<_> = keys.iter().map(|key| this.delete_one(kind, key, &way, label)).collect();
         let kept: Vec<Option<Key>> =
             stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
         if matches!(way, Way::Marked)

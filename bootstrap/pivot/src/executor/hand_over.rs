@@ -23,10 +23,8 @@ impl Pivot {
         }
         let target = self.journal.state().header.as_ref().map(|header| header.target.clone());
         let target = target.unwrap_or_default();
-        let marks: Vec<_> =
-            work.inventory.roots().map(|item| self.mark_one(work, item, &target)).collect();
-        let marked: Vec<bool> =
-            stream::iter(marks).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        let marks: Vec<_> = work.inventory.roots().map(|item| self.mark_one(work, item, &target)).collect();
+        let marked: Vec<bool> = stream::iter(marks).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
         self.end(Phase::HandOver, began);
         Ok(marked.into_iter().all(|marked| marked))
     }
@@ -69,7 +67,9 @@ impl Pivot {
     async fn unpause_one(&self, work: &Work, before: &Before) -> Result<()> {
         let key = &before.object;
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
-        if !self.journal.state().copied.contains_key(key) || before.paused == true {
+        let state = self.journal.state();
+        let there = state.copied.contains_key(key) || state.left.contains_key(key);
+        if !there || before.paused == true {
             return Ok(());
         }
         let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);

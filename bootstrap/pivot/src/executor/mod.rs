@@ -6,6 +6,7 @@
 
 mod copy;
 mod delete;
+mod directory;
 mod hand_over;
 mod namespaces;
 mod pause;
@@ -96,8 +97,14 @@ impl Pivot {
     /// Where a server cannot be read.
     pub async fn preview(mut self) -> Result<(Plan, Report)> {
         let work = self.read().await?;
-        let there = Discovery::read(&self.target).await?;
-        self.look(&work, &there).await?;
+        let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
+        if source == target {
+            // Objects that are to be saved in a directory have no other target.
+            self.report.findings = work.inventory.unsteady.clone();
+        } else {
+            let there = Discovery::read(&self.target).await?;
+            self.look(&work, &there).await?;
+        }
         let plan = work.inventory.plan;
         self.journal = Journal::open(Box::new(crate::journal::MemoryDisk::default()))?;
         self.journal.append(Record::Planned(plan.clone()))?;
@@ -156,7 +163,10 @@ impl Pivot {
     /// # Errors
     /// As [`Pivot::resume`]; a pivot that has handed over already.
     pub async fn roll_back(mut self) -> Result<Report> {
-        self.continue_journal().await?;
+        let saving = self.journal.state().header.as_ref();
+        if !saving.is_some_and(|header| header.target.starts_with(directory::DIRECTORY)) {
+            self.continue_journal().await?;
+        }
         if self.journal.state().handed_over {
             return Err(Error::Journal(
                 "the target has taken over already and may have changed things since; finish with --resume. To go back, pivot in the \
@@ -186,7 +196,9 @@ impl Pivot {
     async fn identities(&self) -> Result<(String, String)> {
         let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
         if source == target {
-            return Err(Error::Journal("source and target are the same server; look at --to-kubeconfig".into()));
+            return Err(Error::Journal(
+                "source and target are the same server; look at --to-kubeconfig".into(),
+            ));
         }
         Ok((source, target))
     }
@@ -195,10 +207,18 @@ impl Pivot {
         let path = self.journal.path();
         let state = self.journal.state();
         let Some(header) = state.header.clone() else {
-            return Err(Error::Journal(format!("{path} records no pivot; leave --resume and --roll-back away")));
+            return Err(Error::Journal(format!(
+                "{path} records no pivot; leave --resume and --roll-back away"
+            )));
         };
         if state.ended() {
             return Err(Error::Journal(format!("the pivot that {path} records has ended")));
+        }
+        if header.target.starts_with(directory::DIRECTORY) {
+            return Err(Error::Journal(format!(
+                "{path} records objects that were being saved in a {}; undo that with the flags that it was begun with",
+                header.target
+            )));
         }
         let found = self.identities().await?;
         let recorded = [("source", &header.source, &found.0), ("target", &header.target, &found.1)];
@@ -222,7 +242,13 @@ impl Pivot {
         let inventory = discovery.inventory(&self.source, &scope).await?;
         self.progress.at(Phase::Read, inventory.items.len(), inventory.items.len());
         self.end(Phase::Read, began);
-        Ok(Work { discovery, scope, inventory, identities: Identities::default(), namespaces: BTreeSet::new() })
+        Ok(Work {
+            discovery,
+            scope,
+            inventory,
+            identities: Identities::default(),
+            namespaces: BTreeSet::new(),
+        })
     }
 
     async fn look(&mut self, work: &Work, there: &Discovery) -> Result<()> {

@@ -69,7 +69,8 @@ impl Pivot {
             .filter(|(item, value)| !is_paused(&item.object.key, &pause_of(&item.object.key, value)))
             .map(|(item, _)| async move {
                 let key = &item.object.key;
-                let path = format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
+                let path =
+                    format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
                 let patch = pause_patch(key, &paused(key));
                 source.patch(&format!("pause {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
             })

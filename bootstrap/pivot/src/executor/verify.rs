@@ -67,9 +67,7 @@ impl Pivot {
         let state = self.journal.state();
         let mut seen = Seen::default();
         let mut last: Option<Page> = None;
-        while let Some(mut page) =
-            self.target.page(&what, &kind.path(namespace), last.as_ref()).await?
-        {
+        while let Some(mut page) = self.target.page(&what, &kind.path(namespace), last.as_ref()).await? {
             for item in std::mem::take(&mut page.items) {
                 let unreadable =
                     |source| Error::Answer { server: self.target.role(), what: what.clone(), source };

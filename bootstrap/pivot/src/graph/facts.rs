@@ -241,13 +241,7 @@ mod tests {
         let found: Vec<String> = needs(&spec)
             .into_iter()
             .map(|need| {
-                format!(
-                    "{}/{}/{}/{}",
-                    need.group,
-                    need.kind,
-                    need.namespace.unwrap_or_default(),
-                    need.name
-                )
+                format!("{}/{}/{}/{}", need.group, need.kind, need.namespace.unwrap_or_default(), need.name)
             })
             .collect();
         let mut sorted = found.clone();

@@ -113,9 +113,8 @@ impl Graph {
         let mut placed = vec![false; self.nodes.len()];
         let mut groups = Vec::new();
         while !left.is_empty() {
-            let ready = |index: &usize| {
-                self.before[*index].iter().all(|owner| placed[*owner] || !self.moves(*owner))
-            };
+            let ready =
+                |index: &usize| self.before[*index].iter().all(|owner| placed[*owner] || !self.moves(*owner));
             let (mut group, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(ready);
             left = rest;
             if group.is_empty() {
@@ -134,8 +133,7 @@ impl Graph {
             let Node { key, facts, .. } = &self.nodes[index];
             let ours = scope.namespace.is_empty() || facts.global || key.namespace == scope.namespace;
             // Identities' Secrets stand in the namespaces of providers and move where they say so themselves.
-            let labelled_secret =
-                key.is("", "Secret") && scope.provider_namespaces.contains(&key.namespace);
+            let labelled_secret = key.is("", "Secret") && scope.provider_namespaces.contains(&key.namespace);
             if !ours && !labelled_secret {
                 continue;
             }
@@ -152,8 +150,11 @@ impl Graph {
             if !self.nodes[index].key.is_cluster() || !self.moves(index) {
                 continue;
             }
-            let classes: Vec<usize> =
-                self.before[index].iter().copied().filter(|owner| self.nodes[*owner].key.is_class()).collect();
+            let classes: Vec<usize> = self.before[index]
+                .iter()
+                .copied()
+                .filter(|owner| self.nodes[*owner].key.is_class())
+                .collect();
             for class in classes {
                 self.fates[class] = Fate::Moves;
                 for template in owned[class].clone() {
@@ -264,9 +265,7 @@ fn find(need: &Need, from: &Key, scope: &Scope, by_key: &HashMap<&Key, usize>) -
         return at(namespace).or_else(|| at(""));
     }
     let providers = || scope.provider_namespaces.iter().find_map(|namespace| at(namespace));
-    at(&from.namespace)
-        .or_else(|| at(""))
-        .or_else(|| from.namespace.is_empty().then(providers).flatten())
+    at(&from.namespace).or_else(|| at("")).or_else(|| from.namespace.is_empty().then(providers).flatten())
 }
 
 #[cfg(test)]

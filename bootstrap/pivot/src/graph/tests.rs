@@ -48,8 +48,7 @@ fn node(text: &str, owners: &[&str], spec: Value) -> Node {
 use crate::names;
 
 fn build(nodes: Vec<Node>, namespace: &str) -> Graph {
-    let scope =
-        Scope { namespace: namespace.into(), provider_namespaces: ["capx-system".to_owned()].into() };
+    let scope = Scope { namespace: namespace.into(), provider_namespaces: ["capx-system".to_owned()].into() };
     Graph::build(nodes, &scope)
 }
 
@@ -123,7 +122,11 @@ fn beyond_clusterctls_rules() {
 fn what_others_use_is_kept_at_the_source() {
     let graph = build(
         vec![
-            node("Cluster n/c", &[], json!({"topology": {"classRef": {"name": "k", "namespace": "classes"}}})),
+            node(
+                "Cluster n/c",
+                &[],
+                json!({"topology": {"classRef": {"name": "k", "namespace": "classes"}}}),
+            ),
             node(
                 "Cluster other/d",
                 &[],

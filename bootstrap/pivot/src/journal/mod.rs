@@ -27,8 +27,11 @@ impl Journal {
         let path = disk.path();
         let failed = |source| Error::Disk { path: path.clone(), source };
         let content = disk.read().map_err(failed)?;
-        let (records, whole) = read(&content)
-            .map_err(|(offset, why)| Error::Damaged { path: path.clone(), offset: offset as u64, why })?;
+        let (records, whole) = read(&content).map_err(|(offset, why)| Error::Damaged {
+            path: path.clone(),
+            offset: offset as u64,
+            why,
+        })?;
         if whole < content.len() {
             disk.truncate(whole as u64).map_err(failed)?;
         }

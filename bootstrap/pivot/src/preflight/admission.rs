@@ -17,7 +17,10 @@ const CONFIGURATIONS: &[(&str, &str)] = &[
         "list ValidatingWebhookConfigurations",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
     ),
-    ("list MutatingWebhookConfigurations", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"),
+    (
+        "list MutatingWebhookConfigurations",
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    ),
     (
         "list ValidatingAdmissionPolicyBindings",
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",

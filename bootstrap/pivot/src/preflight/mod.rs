@@ -100,9 +100,8 @@ pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
     if initialization["infrastructureProvisioned"] != true {
         add("its infrastructure is not provisioned yet", WAIT);
     }
-    let initialized = |condition: &Value| {
-        condition["type"] == "ControlPlaneInitialized" && condition["status"] == "True"
-    };
+    let initialized =
+        |condition: &Value| condition["type"] == "ControlPlaneInitialized" && condition["status"] == "True";
     if !status["conditions"].as_array().is_some_and(|all| all.iter().any(initialized)) {
         add("its control plane is not initialized yet (condition ControlPlaneInitialized)", WAIT);
     } else if object["spec"]["controlPlaneRef"]["name"].is_string()
@@ -170,16 +169,19 @@ fn providers(source: &[Provider], target: &[Provider]) -> Vec<Finding> {
         let there = target.iter().find(|other| other.name == provider.name && other.kind == provider.kind);
         let object = format!("{} {}", provider.kind, provider.name);
         let Some(there) = there else {
-            let advice = format!("install {} or newer at the target with `clusterctl init`", provider.version);
+            let advice =
+                format!("install {} or newer at the target with `clusterctl init`", provider.version);
             found.push(Finding::error(object, "the target does not have it", advice));
             continue;
         };
         if version(&there.version) < version(&provider.version) {
-            let what = format!(
-                "the target has {}, older than {} at the source",
-                there.version, provider.version
-            );
-            found.push(Finding::error(object, what, "upgrade it at the target with `clusterctl upgrade apply`"));
+            let what =
+                format!("the target has {}, older than {} at the source", there.version, provider.version);
+            found.push(Finding::error(
+                object,
+                what,
+                "upgrade it at the target with `clusterctl upgrade apply`",
+            ));
         }
     }
     found
