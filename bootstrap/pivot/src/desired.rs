@@ -71,7 +71,26 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
         managed_fields = before.managed_fields.clone();
         pause(key.is_cluster(), &mut object);
     }
+    let managed_fields = with_owners_of_target(managed_fields, identities);
     Desired { object, managed_fields, generation, waits_for_owners }
+}
+
+/// Field managers own owner references by the UID of the owner, which is another at the target.
+fn with_owners_of_target(managed_fields: Value, identities: &Identities) -> Value {
+    const OWNERS: &str = "/fieldsV1/f:metadata/f:ownerReferences";
+    let Value::Array(mut entries) = managed_fields else { return managed_fields };
+    for entry in &mut entries {
+        let Some(Value::Object(owners)) = entry.pointer_mut(OWNERS) else { continue };
+        for (name, fields) in std::mem::take(owners) {
+            let uid = name.strip_prefix("k:{\"uid\":\"").and_then(|rest| rest.strip_suffix("\"}"));
+            let name = match uid.and_then(|uid| identities.at_target.get(uid)) {
+                Some(there) => format!("k:{{\"uid\":\"{there}\"}}"),
+                None => name,
+            };
+            owners.insert(name, fields);
+        }
+    }
+    Value::Array(entries)
 }
 
 fn pause(is_cluster: bool, object: &mut Value) {
@@ -193,6 +212,17 @@ mod tests {
         let wanted = desired(&item(&source), Some(&before), &Identities::default());
         assert_eq!(wanted.manager(), "first");
         assert_eq!(wanted.object["spec"]["paused"], true);
+    }
+
+    #[test]
+    fn managers_keep_their_owner_references() {
+        let source = json!({"kind": "Machine", "metadata": {"name": "m", "managedFields": [{"manager": "m",
+            "fieldsV1": {"f:metadata": {"f:ownerReferences": {".": {}, "k:{\"uid\":\"a1\"}": {}}}}}]}});
+        let mut identities = Identities::default();
+        identities.at_target.insert("a1".into(), "a2".into());
+        let wanted = desired(&item(&source), None, &identities);
+        let owners = &wanted.managed_fields[0]["fieldsV1"]["f:metadata"]["f:ownerReferences"];
+        assert_eq!(*owners, json!({".": {}, "k:{\"uid\":\"a2\"}": {}}));
     }
 
     #[test]

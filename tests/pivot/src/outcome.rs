@@ -49,6 +49,9 @@ pub fn wrong_after_move(scene: &Scene, original: &Objects, stays: impl Fn(&str) 
     let source = content(scene.source.objects());
     let target = content(scene.target.objects());
     let mut wrong = scene.watch.violations();
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let uids: Vec<(String, String)> =
+        original.iter().filter_map(|(key, object)| Some((uid(object), uid(target.get(key)?)))).collect();
     for (key, object) in original {
         let here = source.get(key);
         let there = target.get(key);
@@ -65,8 +68,7 @@ pub fn wrong_after_move(scene: &Scene, original: &Objects, stays: impl Fn(&str) 
                 if key.contains("/clusters/") && paused(object) != paused(there) {
                     wrong.push(format!("{key}: the user's own pause is lost"));
                 }
-                let managers = |object: &Value| pivot::normal::managers(object);
-                if managers(object) != managers(there) {
+                if managers(object, &uids) != managers(there, &[]) {
                     wrong.push(format!("{key}: its field managers are others"));
                 }
             }
@@ -77,6 +79,13 @@ pub fn wrong_after_move(scene: &Scene, original: &Objects, stays: impl Fn(&str) 
     );
     wrong.extend(wrong_owners(&target));
     wrong
+}
+
+/// Who manages which fields, with the UIDs of the target.
+fn managers(object: &Value, uids: &[(String, String)]) -> BTreeSet<String> {
+    let translate =
+        |entry: Value| uids.iter().fold(entry.to_string(), |text, (here, there)| text.replace(here, there));
+    pivot::normal::managers(object).into_iter().map(translate).collect()
 }
 
 /// Owner references that point nowhere.
