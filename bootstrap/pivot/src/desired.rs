@@ -138,18 +138,19 @@ impl Desired {
         Some(status)
     }
 
+    /// A generation below 1 cannot be written: what was not observed there is left away.
     fn observe(&self, value: &mut Value, generation: i64) {
         match value {
             Value::Object(fields) => {
-                for (name, value) in fields {
-                    match value.as_i64() {
-                        Some(observed) if name == "observedGeneration" => {
-                            let current = observed >= self.generation;
-                            *value = (if current { generation } else { generation - 1 }).into();
-                        }
-                        _ => self.observe(value, generation),
+                if let Some(observed) = fields.get("observedGeneration").and_then(Value::as_i64) {
+                    let there = if observed >= self.generation { generation } else { generation - 1 };
+                    if there < 1 {
+                        fields.remove("observedGeneration");
+                    } else {
+                        fields.insert("observedGeneration".into(), there.into());
                     }
                 }
+                fields.values_mut().for_each(|value| self.observe(value, generation));
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.observe(item, generation)),
             _ => {}
@@ -230,8 +231,10 @@ mod tests {
         let source = json!({"kind": "Machine", "metadata": {"name": "m", "generation": 5}, "status": {
             "observedGeneration": 5, "conditions": [{"type": "A", "observedGeneration": 4}], "x": 1}});
         let wanted = desired(&item(&source), None, &Identities::default());
-        let expected =
-            json!({"observedGeneration": 1, "conditions": [{"type": "A", "observedGeneration": 0}], "x": 1});
+        let expected = json!({"observedGeneration": 1, "conditions": [{"type": "A"}], "x": 1});
         assert_eq!(wanted.status(1), Some(expected));
+        let later =
+            json!({"observedGeneration": 3, "conditions": [{"type": "A", "observedGeneration": 2}], "x": 1});
+        assert_eq!(wanted.status(3), Some(later));
     }
 }

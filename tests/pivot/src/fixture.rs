@@ -45,11 +45,16 @@ impl Fixture {
     pub fn make(size: Size) -> Result<Self> {
         let source = Memory::default();
         let target = Memory::default();
-        crate::simulated(async {
-            let clock = Clock::simulated(DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default());
-            Place::start("target", target.clone(), &clock, 1).await?;
-            bring_up(source.clone(), &clock, size).await
-        })?;
+        let bring_up = || {
+            crate::simulated(async {
+                let clock = Clock::simulated(DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default());
+                Place::start("target", target.clone(), &clock, 1).await?;
+                bring_up(source.clone(), &clock, size).await
+            })
+        };
+        // A thread of its own: who asks first may stand in a runtime already.
+        let outcome = std::thread::scope(|scope| scope.spawn(bring_up).join());
+        outcome.map_err(|_| anyhow::anyhow!("the clusters did not come up: a panic"))??;
         Ok(Self { source: source.load()?, target: target.load()? })
     }
 

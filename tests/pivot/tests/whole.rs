@@ -7,7 +7,7 @@ use pivot_tests::outcome::{content, wrong_after_move};
 use pivot_tests::{Scene, simulated};
 
 /// For two clusters of seven machines, 86 objects, with everything read back: clusterctl needs 1,248 for 82 objects.
-const REQUESTS: u64 = 400;
+const REQUESTS: u64 = 410;
 
 #[test]
 fn two_clusters_move_with_few_requests() {
