@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
 
 /// Brings up a first Cluster API management cluster, out of one binary.
@@ -50,6 +51,16 @@ pub enum Command {
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
+    /// Hand everything over to another management cluster: journaled, verified, resumable
+    ///
+    /// The source is paused, every object is copied with its status, read back and compared, then the target takes over and the source
+    /// is emptied. Interrupted anywhere, it goes on with --resume, or back with --roll-back until the target has taken over.
+    #[command(
+        after_help = "Examples:\n  firstlight pivot --to-kubeconfig real.kubeconfig --dry-run\n  firstlight pivot --to-kubeconfig real.kubeconfig\n  firstlight pivot --kubeconfig broken.kubeconfig --to-kubeconfig ~/.local/share/firstlight/kubeconfig"
+    )]
+    Pivot(PivotOptions),
+    /// Move the Cluster API objects of a namespace to another management cluster, with clusterctl's flags
+    Move(MoveOptions),
     /// Print the path of the kubeconfig, or with --raw its content
     Kubeconfig(KubeconfigOptions),
     /// Show whether a server runs on the data directory, and the clusters it has

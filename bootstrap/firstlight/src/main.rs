@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{controllers, inspect, serve, up, verbs};
+use firstlight::commands::{controllers, inspect, pivot, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -25,7 +25,10 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    logging::start(matches!(cli.command, Command::Up(_) | Command::Status(_) | Command::Verb(_)));
+    logging::start(matches!(
+        cli.command,
+        Command::Up(_) | Command::Status(_) | Command::Verb(_) | Command::Pivot(_) | Command::Move(_)
+    ));
     // Scripts know clusterctl's errors by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
     report(program, run(cli))
@@ -73,6 +76,8 @@ fn run(cli: Cli) -> Result<()> {
             Command::Up(options) => up::run(&options).await,
             Command::Serve(options) => serve::run(&options).await,
             Command::Controllers(options) => controllers::run(&options).await,
+            Command::Pivot(options) => pivot::run(&options).await,
+            Command::Move(options) => pivot::run_move(&options).await,
             Command::Status(options) => inspect::status(&options).await,
             Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)

@@ -2,6 +2,7 @@
 
 pub mod controllers;
 pub mod inspect;
+pub mod pivot;
 pub mod serve;
 pub mod up;
 pub mod verbs;

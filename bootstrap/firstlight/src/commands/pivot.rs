@@ -1,0 +1,267 @@
+//! `firstlight pivot` and `firstlight move`: the same machinery with two command lines.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use parking_lot::Mutex;
+use pivot::journal::{FileDisk, MemoryDisk};
+use pivot::progress::{Phase, Progress};
+use pivot::report::Report;
+use pivot::{Journal, Options, Pivot, Server};
+
+use super::{print, say};
+use crate::cli::{DirectoryOptions, OutputOptions};
+use crate::directory::DataDirectory;
+
+/// Options of `pivot`.
+#[derive(Debug, Clone, Args)]
+pub struct PivotOptions {
+    /// Kubeconfig of the target
+    #[arg(long, value_name = "FILE")]
+    pub to_kubeconfig: PathBuf,
+    /// The two clusters and what moves.
+    #[command(flatten)]
+    pub way: WayOptions,
+    /// Keep the objects at the source, paused and marked as moved
+    #[arg(long)]
+    pub keep_source: bool,
+}
+
+/// Options of `move`.
+#[derive(Debug, Clone, Args)]
+pub struct MoveOptions {
+    /// Kubeconfig of the target
+    #[arg(long, value_name = "FILE", required_unless_present = "to_directory")]
+    pub to_kubeconfig: Option<PathBuf>,
+    /// Write the objects into this directory instead of a target; the source keeps them and goes on
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["to_kubeconfig", "from_directory", "resume"])]
+    pub to_directory: Option<PathBuf>,
+    /// Read the objects from this directory instead of a source
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "resume", "roll_back"])]
+    pub from_directory: Option<PathBuf>,
+    /// Which warnings of the servers not to show; none are shown
+    #[arg(long, value_name = "WHICH", value_parser = ["default", "all", "none"], default_value = "default")]
+    pub hide_api_warnings: String,
+    /// The two clusters and what moves.
+    #[command(flatten)]
+    pub way: WayOptions,
+}
+
+/// What `pivot` and `move` have in common.
+#[derive(Debug, Clone, Args)]
+pub struct WayOptions {
+    /// Where the source's data is, when it is a running firstlight.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Kubeconfig of the source, when it is another cluster than the data directory's
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of that kubeconfig
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    pub kubeconfig_context: Option<String>,
+    /// Context of the target's kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub to_kubeconfig_context: Option<String>,
+    /// Move only what is in this namespace [default: pivot moves all, move the namespace of the source's kubeconfig]
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Print what would move and what stands in the way; change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Finish a pivot that was interrupted
+    #[arg(long, conflicts_with_all = ["dry_run", "roll_back"])]
+    pub resume: bool,
+    /// Undo a pivot that was interrupted before the target took over
+    #[arg(long, conflicts_with = "dry_run")]
+    pub roll_back: bool,
+    /// Where the journal is [default: pivot.journal in the data directory, else below $XDG_STATE_HOME/firstlight/pivots]
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+    /// Form of the report
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// Hands everything over.
+///
+/// # Errors
+/// What stands in the way, or interrupts it.
+pub async fn run(options: &PivotOptions) -> Result<()> {
+    let (way, keep_source) = (&options.way, options.keep_source);
+    let (path, folder) = source(way)?;
+    let from = connect(&path, way.kubeconfig_context.clone()).await?;
+    let to = connect(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
+    let namespace = way.namespace.clone().unwrap_or_default();
+    go(way, folder, from, to, Options { namespace, keep_source }).await
+}
+
+/// Hands one namespace over, as `clusterctl move`.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_move(options: &MoveOptions) -> Result<()> {
+    let way = &options.way;
+    if let Some(directory) = &options.from_directory {
+        let path = options.to_kubeconfig.as_deref().context("--from-directory wants --to-kubeconfig")?;
+        let to = connect(path, way.to_kubeconfig_context.clone()).await?;
+        let journal = Journal::open(Box::new(MemoryDisk::default()))?;
+        let pivot = assemble(to.clone(), to, journal, Options::default());
+        return show(way, &pivot.restore_from(directory).await?);
+    }
+    let (path, folder) = source(way)?;
+    let from = connect(&path, way.kubeconfig_context.clone()).await?;
+    let namespace = way.namespace.clone().unwrap_or_else(|| from.default_namespace().to_owned());
+    let move_options = Options { namespace, keep_source: false };
+    let (Some(directory), false) = (&options.to_directory, way.roll_back) else {
+        let to = match &options.to_kubeconfig {
+            Some(path) => connect(path, way.to_kubeconfig_context.clone()).await?,
+            None => from.clone(),
+        };
+        return go(way, folder, from, to, move_options).await;
+    };
+    if way.dry_run {
+        return go(way, folder, from.clone(), from, move_options).await;
+    }
+    let journal = open_journal(way, folder, &from, &from).await?;
+    let pivot = assemble(from.clone(), from, journal, move_options);
+    show(way, &pivot.save(directory).await?)
+}
+
+fn assemble(from: Client, to: Client, journal: Journal, options: Options) -> Pivot {
+    let clock = Clock::system();
+    let from = Server::new("source", from, clock.clone());
+    let to = Server::new("target", to, clock);
+    Pivot::new(from, to, journal, options, Random::system(), Arc::new(Screen::default()))
+}
+
+async fn go(
+    way: &WayOptions,
+    folder: Option<PathBuf>,
+    from: Client,
+    to: Client,
+    options: Options,
+) -> Result<()> {
+    if way.dry_run {
+        let journal = Journal::open(Box::new(MemoryDisk::default()))?;
+        let (plan, report) = assemble(from, to, journal, options).preview().await?;
+        if way.output.output.is_none() {
+            say(&plan.to_string())?;
+        }
+        return show(way, &report);
+    }
+    let journal = open_journal(way, folder, &from, &to).await?;
+    let pivot = assemble(from, to, journal, options);
+    let report = if way.resume {
+        pivot.resume().await?
+    } else if way.roll_back {
+        pivot.roll_back().await?
+    } else {
+        pivot.run().await?
+    };
+    show(way, &report)
+}
+
+fn show(way: &WayOptions, report: &Report) -> Result<()> {
+    match way.output.output {
+        Some(output) => print(report, output),
+        None => say(&report.to_string()),
+    }
+}
+
+/// The source's kubeconfig, and the folder for its journal where it is a data directory's server.
+fn source(way: &WayOptions) -> Result<(PathBuf, Option<PathBuf>)> {
+    if let Some(path) = &way.kubeconfig {
+        return Ok((path.clone(), None));
+    }
+    let directory = DataDirectory::locate(way.directory.data_dir.as_deref())?;
+    let Some(running) = directory.running()? else {
+        bail!(
+            "no server runs on {}; start it with `firstlight serve`, or name the source with --kubeconfig",
+            directory.path().display()
+        );
+    };
+    Ok((running.kubeconfig, Some(directory.path().to_owned())))
+}
+
+async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
+    let failed = || format!("cannot use the kubeconfig {}", path.display());
+    let kubeconfig = Kubeconfig::read_from(path).with_context(failed)?;
+    let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.with_context(failed)?;
+    Client::try_from(config).with_context(failed)
+}
+
+async fn open_journal(
+    way: &WayOptions,
+    folder: Option<PathBuf>,
+    from: &Client,
+    to: &Client,
+) -> Result<Journal> {
+    let path = match (&way.journal, folder) {
+        (Some(path), _) => path.clone(),
+        (None, Some(folder)) => folder.join("pivot.journal"),
+        (None, None) => {
+            let name = format!("{}-{}.journal", short_identity(from).await?, short_identity(to).await?);
+            state_folder()?.join(name)
+        }
+    };
+    let failed =
+        || format!("cannot open the journal {}; choose another place with --journal", path.display());
+    let disk = FileDisk::open(&path).with_context(failed)?;
+    Ok(Journal::open(Box::new(disk))?)
+}
+
+async fn short_identity(client: &Client) -> Result<String> {
+    let identity = Server::new("source or target", client.clone(), Clock::system()).identity().await?;
+    Ok(identity.chars().take(8).collect())
+}
+
+fn state_folder() -> Result<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    Ok(base.context("neither HOME nor XDG_STATE_HOME is set; say --journal")?.join("firstlight/pivots"))
+}
+
+/// Shows how far it is, on one line of a terminal.
+#[derive(Default)]
+struct Screen(Mutex<Option<Phase>>);
+
+impl Progress for Screen {
+    fn at(&self, phase: Phase, done: usize, total: usize) {
+        let mut error = std::io::stderr();
+        if !error.is_terminal() {
+            return;
+        }
+        let what = match phase {
+            Phase::Read => "Reading the source",
+            Phase::Preflight => "Looking for what stands in the way",
+            Phase::Pause => "Pausing the source",
+            Phase::Copy => "Copying",
+            Phase::Verify => "Reading back and comparing",
+            Phase::HandOver => "Handing over",
+            Phase::Delete => "Deleting at the source",
+            Phase::RollBack => "Rolling back",
+        };
+        let mut last = self.0.lock();
+        let new = if last.is_some_and(|last| last != phase) { "\n" } else { "" };
+        *last = Some(phase);
+        let count = if total > 0 { format!(" {done}/{total}") } else { String::new() };
+        // Nobody is left to tell where standard error is closed.
+        drop(write!(error, "{new}\r\x1b[K{what}{count}"));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if self.0.lock().is_some() {
+            drop(writeln!(std::io::stderr()));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What an object must be at the target. Pure.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use crate::inventory::Item;
+use crate::journal::Before;
+use crate::names;
+
+/// Identities of objects at both servers.
+#[derive(Debug, Clone, Default)]
+pub struct Identities {
+    /// By the UID at the source, the UID at the target.
+    pub at_target: HashMap<String, String>,
+    /// UIDs at the source of all that moves.
+    pub moving: HashSet<String>,
+}
+
+/// What an object must be at the target.
+#[derive(Debug, Clone)]
+pub struct Desired {
+    /// The object as it is created: paused, owners rewritten, without what the server sets itself. Its status is in there too.
+    pub object: Value,
+    /// Who manages which fields, as at the source before the pivot.
+    pub managed_fields: Value,
+    /// Generation at the source.
+    pub generation: i64,
+    /// Some owners will only be there later: they own each other.
+    pub waits_for_owners: bool,
+}
+
+/// What `item` must be at the target. `before` says what it was like before it was paused.
+pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) -> Desired {
+    let mut object = item.object.value();
+    let key = &item.object.key;
+    let mut waits_for_owners = false;
+    let mut managed_fields = Value::Null;
+    let mut generation = 0;
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
+        managed_fields = metadata.remove("managedFields").unwrap_or_default();
+        for name in ["uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "generateName"]
+        {
+            metadata.remove(name);
+        }
+        if let Some(Value::Array(owners)) = metadata.remove("ownerReferences") {
+            let mut kept = Vec::with_capacity(owners.len());
+            for mut owner in owners {
+                let uid = owner["uid"].as_str().unwrap_or_default();
+                if let Some(there) = identities.at_target.get(uid) {
+                    owner["uid"] = there.clone().into();
+                    kept.push(owner);
+                } else {
+                    waits_for_owners |= identities.moving.contains(uid);
+                }
+            }
+            if !kept.is_empty() {
+                metadata.insert("ownerReferences".into(), kept.into());
+            }
+        }
+        for field in ["annotations", "labels"] {
+            if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
+                for name in [names::MOVED_TO, names::DELETE_FOR_MOVE, names::BATCH] {
+                    entries.remove(name);
+                }
+            }
+        }
+    }
+    if let Some(before) = before {
+        managed_fields = before.managed_fields.clone();
+        pause(key.is_cluster(), &mut object);
+    }
+    let managed_fields = with_owners_of_target(managed_fields, identities);
+    Desired { object, managed_fields, generation, waits_for_owners }
+}
+
+/// Field managers own owner references by the UID of the owner, which is another at the target.
+fn with_owners_of_target(managed_fields: Value, identities: &Identities) -> Value {
+    const OWNERS: &str = "/fieldsV1/f:metadata/f:ownerReferences";
+    let Value::Array(mut entries) = managed_fields else { return managed_fields };
+    for entry in &mut entries {
+        let Some(Value::Object(owners)) = entry.pointer_mut(OWNERS) else { continue };
+        for (name, fields) in std::mem::take(owners) {
+            let uid = name.strip_prefix("k:{\"uid\":\"").and_then(|rest| rest.strip_suffix("\"}"));
+            let name = match uid.and_then(|uid| identities.at_target.get(uid)) {
+                Some(there) => format!("k:{{\"uid\":\"{there}\"}}"),
+                None => name,
+            };
+            owners.insert(name, fields);
+        }
+    }
+    Value::Array(entries)
+}
+
+fn pause(is_cluster: bool, object: &mut Value) {
+    if is_cluster {
+        object["spec"]["paused"] = true.into();
+    } else {
+        if !object["metadata"]["annotations"].is_object() {
+            object["metadata"]["annotations"] = json!({});
+        }
+        object["metadata"]["annotations"][names::PAUSED] = "".into();
+    }
+}
+
+impl Desired {
+    /// In whose name the object is created: of one manager only nothing has to be put right afterwards.
+    pub fn manager(&self) -> &str {
+        self.manager_of(|subresource| subresource.is_empty())
+    }
+
+    /// In whose name the status is written.
+    pub fn status_manager(&self) -> &str {
+        self.manager_of(|subresource| subresource == "status")
+    }
+
+    fn manager_of(&self, subresource: impl Fn(&str) -> bool) -> &str {
+        let entries = self.managed_fields.as_array().map(Vec::as_slice).unwrap_or_default();
+        entries
+            .iter()
+            .find(|entry| {
+                entry["operation"] == "Update"
+                    && subresource(entry["subresource"].as_str().unwrap_or_default())
+            })
+            .and_then(|entry| entry["manager"].as_str())
+            .filter(|name| !name.is_empty())
+            .unwrap_or(names::FIELD_MANAGER)
+    }
+
+    /// The status for a target where the object has this generation: what was observed at the source is observed there too.
+    pub fn status(&self, generation: i64) -> Option<Value> {
+        let mut status = self.object.get("status").cloned().filter(|status| !status.is_null())?;
+        if status.as_object().is_some_and(serde_json::Map::is_empty) {
+            return None;
+        }
+        self.observe(&mut status, generation);
+        Some(status)
+    }
+
+    /// A generation below 1 cannot be written: what was not observed there is left away.
+    fn observe(&self, value: &mut Value, generation: i64) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(observed) = fields.get("observedGeneration").and_then(Value::as_i64) {
+                    let there = if observed >= self.generation { generation } else { generation - 1 };
+                    if there < 1 {
+                        fields.remove("observedGeneration");
+                    } else {
+                        fields.insert("observedGeneration".into(), there.into());
+                    }
+                }
+                fields.values_mut().for_each(|value| self.observe(value, generation));
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.observe(item, generation)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Kind;
+    use crate::object::Object;
+
+    fn item(value: &Value) -> Item {
+        let kind = Kind {
+            group: names::CLUSTER_GROUP.into(),
+            version: "v1beta2".into(),
+            kind: value["kind"].as_str().unwrap().into(),
+            plural: "clusters".into(),
+            namespaced: true,
+            status: true,
+            moves: false,
+            moves_hierarchy: true,
+        };
+        let (object, _) = Object::parse(&kind, &value.to_string()).unwrap();
+        Item { object, kind: 0, fingerprint: 0, blocked: false }
+    }
+
+    #[test]
+    fn owners_are_rewritten_or_wait() {
+        let source = json!({"kind": "Machine", "metadata": {"name": "m", "uid": "m1", "resourceVersion": "9",
+            "ownerReferences": [{"uid": "a1", "name": "a", "controller": true}, {"uid": "b1"}, {"uid": "stranger"}]}});
+        let mut identities = Identities::default();
+        identities.at_target.insert("a1".into(), "a2".into());
+        identities.moving.extend(["a1".to_owned(), "b1".to_owned()]);
+        let wanted = desired(&item(&source), None, &identities);
+        assert!(wanted.waits_for_owners);
+        assert_eq!(
+            wanted.object["metadata"],
+            json!({"name": "m", "ownerReferences": [{"uid": "a2", "name": "a", "controller": true}]})
+        );
+    }
+
+    #[test]
+    fn managers_and_pauses() {
+        let managers = json!([
+            {"manager": "ssa", "operation": "Apply"},
+            {"manager": "capi", "operation": "Update", "subresource": "status"},
+            {"manager": "kubectl", "operation": "Update"},
+        ]);
+        let source = json!({"kind": "Cluster", "metadata": {"name": "c", "managedFields": managers}});
+        let wanted = desired(&item(&source), None, &Identities::default());
+        assert_eq!((wanted.manager(), wanted.status_manager()), ("kubectl", "capi"));
+        assert!(wanted.object["spec"]["paused"].is_null());
+        let before = Before {
+            object: item(&source).object.key,
+            paused: Value::Null,
+            managed_fields: json!([{"manager": "first", "operation": "Update"}]),
+        };
+        let wanted = desired(&item(&source), Some(&before), &Identities::default());
+        assert_eq!(wanted.manager(), "first");
+        assert_eq!(wanted.object["spec"]["paused"], true);
+    }
+
+    #[test]
+    fn managers_keep_their_owner_references() {
+        let source = json!({"kind": "Machine", "metadata": {"name": "m", "managedFields": [{"manager": "m",
+            "fieldsV1": {"f:metadata": {"f:ownerReferences": {".": {}, "k:{\"uid\":\"a1\"}": {}}}}}]}});
+        let mut identities = Identities::default();
+        identities.at_target.insert("a1".into(), "a2".into());
+        let wanted = desired(&item(&source), None, &identities);
+        let owners = &wanted.managed_fields[0]["fieldsV1"]["f:metadata"]["f:ownerReferences"];
+        assert_eq!(*owners, json!({".": {}, "k:{\"uid\":\"a2\"}": {}}));
+    }
+
+    #[test]
+    fn what_was_observed_stays_observed() {
+        let source = json!({"kind": "Machine", "metadata": {"name": "m", "generation": 5}, "status": {
+            "observedGeneration": 5, "conditions": [{"type": "A", "observedGeneration": 4}], "x": 1}});
+        let wanted = desired(&item(&source), None, &Identities::default());
+        let expected = json!({"observedGeneration": 1, "conditions": [{"type": "A"}], "x": 1});
+        assert_eq!(wanted.status(1), Some(expected));
+        let later =
+            json!({"observedGeneration": 3, "conditions": [{"type": "A", "observedGeneration": 2}], "x": 1});
+        assert_eq!(wanted.status(3), Some(later));
+    }
+}

@@ -1,0 +1,334 @@
+//! Copying, round by round, until both sides are equal and the source is quiet.
+
+use std::collections::HashMap;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use serde_json::{Value, json};
+
+use super::{Pivot, Work, path};
+use crate::desired::{Desired, desired};
+use crate::error::{Error, Result};
+use crate::inventory::{Inventory, Item};
+use crate::journal::Record;
+use crate::kinds::Kind;
+use crate::limits;
+use crate::names;
+use crate::normal::{difference, managers, normal};
+use crate::object::Key;
+use crate::plan::Step;
+use crate::progress::Phase;
+use crate::server::{PatchKind, encode};
+
+/// What is at the target, as far as this run knows: fingerprints of what was copied.
+type Done = HashMap<Key, u64>;
+
+/// What became of one copy.
+struct Copied {
+    key: Key,
+    uid: String,
+    /// It was there already and is left as it is.
+    left: bool,
+    waits_for_owners: bool,
+}
+
+impl Pivot {
+    /// Copies until everything was read back equal and the source has not changed meanwhile.
+    pub(super) async fn copy_until_equal(&mut self, work: &mut Work) -> Result<()> {
+        let mut done = Done::new();
+        let mut last = None;
+        for _ in 0..=limits::ROUNDS {
+            if self.journal.state().plan.as_ref() != Some(&work.inventory.plan) {
+                self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
+            }
+            self.ensure_namespaces(work).await?;
+            self.pause_source(work).await?;
+            self.wait_until_released(work).await?;
+            self.copy(work, &mut done).await?;
+            self.remove_vanished(work).await?;
+            let fresh = work.discovery.inventory(&self.source, &work.scope).await?;
+            let quiet = is_same(&work.inventory, &fresh);
+            work.inventory = fresh;
+            if quiet {
+                let different = self.verify(work).await?;
+                if different.is_empty() {
+                    return Ok(());
+                }
+                for (key, _) in &different {
+                    done.remove(key);
+                }
+                last = different.into_iter().next();
+            }
+            self.source.clock().sleep(limits::ROUND_PAUSE).await;
+        }
+        Err(match last {
+            Some((key, difference)) => Error::Different {
+                object: key.to_string(),
+                difference,
+                advice: "Find out who changes it (`kubectl get -o yaml --show-managed-fields`), then --resume or --roll-back",
+            },
+            None => Error::Blocked(
+                "objects of the source change all the time although their Clusters are paused; stop whoever writes them, then --resume"
+                    .into(),
+            ),
+        })
+    }
+
+    /// Copies what is not yet there as it must be, owners first.
+    pub(super) async fn copy(&mut self, work: &mut Work, done: &mut Done) -> Result<()> {
+        let began = self.begin(Phase::Copy);
+        self.learn_identities(work);
+        let groups = work.inventory.plan.groups.clone();
+        let total = work.inventory.plan.len();
+        let mut through = 0;
+        let mut late = Vec::new();
+        for group in &groups {
+            for batch in group.chunks(limits::BATCH) {
+                let todo: Vec<&Step> = batch.iter().filter(|step| !is_done(work, done, step)).collect();
+                let copied = self.copy_batch(work, &todo).await?;
+                for copied in copied {
+                    let item = &work.inventory.items[&copied.key];
+                    work.identities.at_target.insert(item.object.uid.clone(), copied.uid);
+                    done.insert(copied.key.clone(), item.fingerprint);
+                    if copied.waits_for_owners && !copied.left {
+                        late.push(copied.key);
+                    }
+                }
+                through += batch.len();
+                self.progress.at(Phase::Copy, through, total);
+            }
+        }
+        self.add_late_owners(work, &late).await?;
+        self.end(Phase::Copy, began);
+        Ok(())
+    }
+
+    fn learn_identities(&self, work: &mut Work) {
+        let state = self.journal.state();
+        for step in work.inventory.plan.steps() {
+            work.identities.moving.insert(step.uid.clone());
+            let there = state.copied.get(&step.object).or_else(|| state.left.get(&step.object));
+            if let Some(there) = there {
+                work.identities.at_target.insert(step.uid.clone(), there.clone());
+            }
+        }
+    }
+
+    async fn copy_batch(&mut self, work: &Work, todo: &[&Step]) -> Result<Vec<Copied>> {
+        let state = self.journal.state();
+        let new: Vec<Key> = todo
+            .iter()
+            .map(|step| &step.object)
+            .filter(|key| !state.copying.contains(key) && !state.left.contains_key(key))
+            .cloned()
+            .collect();
+        if !new.is_empty() {
+            self.journal.append(Record::Copying(new))?;
+        }
+        let this = &*self;
+        let copies: Vec<_> = todo.iter().map(|step| this.copy_one(work, step)).collect();
+        let copied: Vec<Copied> =
+            stream::iter(copies).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        let noted = &this.journal.state().copied;
+        let pairs = |left: bool| -> Vec<(Key, String)> {
+            let new = |one: &&Copied| noted.get(&one.key) != Some(&one.uid);
+            let chosen = copied.iter().filter(|one| one.left == left).filter(new);
+            chosen.map(|one| (one.key.clone(), one.uid.clone())).collect()
+        };
+        let (made, left) = (pairs(false), pairs(true));
+        if !made.is_empty() {
+            self.journal.append(Record::Copied(made))?;
+        }
+        if !left.is_empty() {
+            self.journal.append(Record::Left(left))?;
+        }
+        Ok(copied)
+    }
+
+    async fn copy_one(&self, work: &Work, step: &Step) -> Result<Copied> {
+        let key = &step.object;
+        let item = &work.inventory.items[key];
+        let kind = work.kind(item.kind);
+        let state = self.journal.state();
+        let wanted = desired(item, state.before.get(key), &work.identities);
+        let waits_for_owners = wanted.waits_for_owners;
+        let ready =
+            |uid: &str, left| Copied { key: key.clone(), uid: uid.to_owned(), left, waits_for_owners };
+        if let Some(uid) = state.left.get(key) {
+            return Ok(ready(uid, true));
+        }
+        let mut object = match state.copied.get(key) {
+            Some(uid) => self.update(kind, key, &wanted, uid).await?,
+            None => match self.create(kind, key, &wanted).await? {
+                Some(created) => created,
+                None if step.shared => {
+                    let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
+                    return Ok(ready(uid_of(&there), true));
+                }
+                None => self.take_over(kind, key, &wanted).await?,
+            },
+        };
+        if let Some(written) = self.write_status(kind, key, &wanted, &object).await? {
+            object = written;
+        }
+        self.restore_managers(kind, key, &wanted, &object).await?;
+        Ok(ready(uid_of(&object), false))
+    }
+
+    /// `None` where the name is taken.
+    async fn create(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Option<Value>> {
+        let path = format!(
+            "{}?fieldManager={}&fieldValidation=Ignore",
+            kind.path(&key.namespace),
+            encode(wanted.manager())
+        );
+        match self.target.create(&format!("create {key}"), &path, &wanted.object).await {
+            Ok(created) => Ok(Some(created)),
+            Err(error) if error.is_already_exists() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The name is taken although preflight found it free: by ourselves, before an answer was lost or we were killed, or by somebody else.
+    async fn take_over(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Value> {
+        let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
+        if let Some(difference) = differs_but_for_owners(&wanted.object, &there) {
+            return Err(Error::Different {
+                object: key.to_string(),
+                difference,
+                advice: "Somebody else has made an object of this name at the target since the pivot began: delete it there and --resume, \
+                         or --roll-back",
+            });
+        }
+        Ok(there)
+    }
+
+    /// Brings a copy up to date that was made earlier.
+    async fn update(&self, kind: &Kind, key: &Key, wanted: &Desired, uid: &str) -> Result<Value> {
+        let mut attempt = 0;
+        loop {
+            let there = self.target.find(&format!("get {key}"), &path(kind, key)).await?;
+            let Some(there) = there else {
+                return match self.create(kind, key, wanted).await? {
+                    Some(created) => Ok(created),
+                    None => self.take_over(kind, key, wanted).await,
+                };
+            };
+            if uid_of(&there) != uid {
+                return self.take_over(kind, key, wanted).await;
+            }
+            if difference(&without_status(&wanted.object), &without_status(&there)).is_none() {
+                return Ok(there);
+            }
+            let mut object = wanted.object.clone();
+            object["metadata"]["uid"] = uid.into();
+            object["metadata"]["resourceVersion"] = there["metadata"]["resourceVersion"].clone();
+            let path = format!(
+                "{}?fieldManager={}&fieldValidation=Ignore",
+                path(kind, key),
+                encode(wanted.manager())
+            );
+            match self.target.replace(&format!("update {key}"), &path, &object).await {
+                Err(error) if error.is_conflict() && attempt < limits::RETRIES => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// `None` where there is nothing to write.
+    async fn write_status(
+        &self,
+        kind: &Kind,
+        key: &Key,
+        wanted: &Desired,
+        there: &Value,
+    ) -> Result<Option<Value>> {
+        let generation = there["metadata"]["generation"].as_i64().unwrap_or(1);
+        let Some(status) = wanted.status(generation).filter(|_| kind.status) else { return Ok(None) };
+        if there["status"] == status {
+            return Ok(None);
+        }
+        let path = format!("{}/status?fieldManager={}", path(kind, key), encode(wanted.status_manager()));
+        let patch = json!([{"op": "add", "path": "/status", "value": status}]);
+        let what = format!("write the status of {key}");
+        self.target.patch(&what, &path, PatchKind::Json, &patch).await.map(Some)
+    }
+
+    async fn restore_managers(&self, kind: &Kind, key: &Key, wanted: &Desired, there: &Value) -> Result<()> {
+        let original = json!({"metadata": {"managedFields": wanted.managed_fields}});
+        if managers(&original).is_empty() || managers(&original) == managers(there) {
+            return Ok(());
+        }
+        let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);
+        let what = format!("restore the field managers of {key}");
+        self.target.patch(&what, &path, PatchKind::Merge, &original).await.map(drop)
+    }
+
+    /// Owners that were created after what they own, since they own each other.
+    async fn add_late_owners(&self, work: &Work, late: &[Key]) -> Result<()> {
+        let patches: Vec<_> = late
+            .iter()
+            .map(|key| async move {
+                let item = &work.inventory.items[key];
+                let wanted = desired(item, self.journal.state().before.get(key), &work.identities);
+                let metadata = json!({
+                    "ownerReferences": wanted.object["metadata"]["ownerReferences"],
+                    "managedFields": wanted.managed_fields,
+                });
+                let path =
+                    format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
+                let patch = json!({"metadata": metadata});
+                let what = format!("set the owners of {key}");
+                self.target.patch(&what, &path, PatchKind::Merge, &patch).await.map(drop)
+            })
+            .collect();
+        stream::iter(patches).buffer_unordered(limits::IN_FLIGHT).try_collect().await
+    }
+
+    /// What the source has lost since it was copied must not arrive either.
+    async fn remove_vanished(&self, work: &Work) -> Result<()> {
+        let state = self.journal.state();
+        let items: &HashMap<Key, Item> = &work.inventory.items;
+        let vanished = state.copied.keys().filter(|key| !items.contains_key(*key));
+        for key in vanished {
+            self.remove_copy(work, key).await?;
+        }
+        Ok(())
+    }
+}
+
+fn is_done(work: &Work, done: &Done, step: &Step) -> bool {
+    let item = work.inventory.items.get(&step.object);
+    item.is_none_or(|item| done.get(&step.object) == Some(&item.fingerprint))
+}
+
+/// Whether nothing that must arrive has changed between two looks at the source.
+fn is_same(one: &Inventory, other: &Inventory) -> bool {
+    one.plan == other.plan
+        && one.items.iter().all(|(key, item)| {
+            other.items.get(key).is_some_and(|other| other.fingerprint == item.fingerprint)
+        })
+}
+
+pub(super) fn uid_of(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
+fn without_status(object: &Value) -> Value {
+    let mut object = normal(object.clone());
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    object
+}
+
+/// Whether an object at the target is something else than our copy, of which status and owners may still be missing.
+pub(super) fn differs_but_for_owners(wanted: &Value, there: &Value) -> Option<String> {
+    let bare = |object: &Value| {
+        let mut object = without_status(object);
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("ownerReferences");
+        }
+        object
+    };
+    difference(&bare(wanted), &bare(there))
+}

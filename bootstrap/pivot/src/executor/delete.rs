@@ -1,0 +1,146 @@
+//! Deleting at the source what was verified at the target.
+
+use std::collections::BTreeMap;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use serde_json::{Value, json};
+
+use super::copy::uid_of;
+use super::{Pivot, Work, path};
+use crate::error::Result;
+use crate::journal::{Record, Verified};
+use crate::kinds::Kind;
+use crate::limits;
+use crate::names;
+use crate::normal::fingerprint;
+use crate::object::Key;
+use crate::plan::Step;
+use crate::progress::Phase;
+use crate::server::{PatchKind, encode};
+
+/// One object in one request, or many.
+enum Way {
+    /// Custom resources are marked, so that webhooks know why they go and finalizers do not hold them; one request deletes all marked
+    /// ones of a kind and namespace.
+    Marked,
+    /// Secrets and ConfigMaps have neither.
+    Plain,
+}
+
+impl Pivot {
+    /// Deletes all that the source does not keep, what is owned before its owners. An object that changed after it was copied is kept.
+    pub(super) async fn delete_source(&mut self, work: &Work) -> Result<()> {
+        let began = self.begin(Phase::Delete);
+        let plan = self.journal.state().plan.clone().unwrap_or_default();
+        let id = self.journal.state().header.as_ref().map(|header| header.id.clone()).unwrap_or_default();
+        let total = plan.len();
+        let (mut through, mut batch) = (0, 0);
+        for group in plan.groups.iter().rev() {
+            let goes = |step: &&Step| {
+                step.kept.is_none() && self.journal.state().verified.contains_key(&step.object)
+            };
+            let mut places: BTreeMap<(&str, &str, &str), Vec<Key>> = BTreeMap::new();
+            for Step { object, .. } in group.iter().filter(goes) {
+                let place = (object.group.as_str(), object.kind.as_str(), object.namespace.as_str());
+                places.entry(place).or_default().push(object.clone());
+            }
+            for keys in places.values().flat_map(|keys| keys.chunks(limits::DELETE_BATCH)) {
+                batch += 1;
+                self.delete_batch(work, keys, &format!("{id}-{batch}")).await?;
+                through += keys.len();
+                self.progress.at(Phase::Delete, through, total);
+            }
+        }
+        self.end(Phase::Delete, began);
+        Ok(())
+    }
+
+    /// Deletes objects of one kind and namespace.
+    async fn delete_batch(&mut self, work: &Work, keys: &[Key], label: &str) -> Result<()> {
+        let Some(kind) = keys.first().and_then(|key| work.kind_of(key)) else { return Ok(()) };
+        let way = if kind.group.is_empty() { Way::Plain } else { Way::Marked };
+        self.journal.append(Record::Deleting(keys.to_vec()))?;
+        let this = &*self;
+        let deletions: Vec<_> = keys.iter().map(|key| this.delete_one(kind, key, &way, label)).collect();
+        let kept: Vec<Option<Key>> =
+            stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        if matches!(way, Way::Marked)
+            && let Some(key) = keys.first()
+        {
+            let selector = encode(&format!("{}={label}", names::BATCH));
+            let path = format!("{}?labelSelector={selector}", kind.path(&key.namespace));
+            let what = format!("delete {} objects of {}", keys.len(), kind.resource());
+            self.source.delete(&what, &path, &json!({"propagationPolicy": "Background"})).await?;
+        }
+        self.journal.append(Record::Deleted { changed: kept.into_iter().flatten().collect() })
+    }
+
+    /// Deletes or marks an object in the state that was verified. Answers the key of one that is another by now.
+    async fn delete_one(&self, kind: &Kind, key: &Key, way: &Way, label: &str) -> Result<Option<Key>> {
+        let Some(verified) = self.journal.state().verified.get(key) else { return Ok(Some(key.clone())) };
+        let mut version = verified.resource_version.clone();
+        for _ in 0..limits::RETRIES {
+            let refused = match way {
+                Way::Marked => self.mark_for_deletion(kind, key, label, &version).await,
+                Way::Plain => {
+                    let options = json!({
+                        "propagationPolicy": "Background",
+                        "preconditions": {"resourceVersion": version},
+                    });
+                    self.source.delete(&format!("delete {key}"), &path(kind, key), &options).await.map(drop)
+                }
+            };
+            match refused {
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_not_found() => return Ok(None),
+                outcome => return outcome.map(|()| None),
+            }
+            match self.unchanged(kind, key, verified).await? {
+                State::Gone => return Ok(None),
+                State::Changed => return Ok(Some(key.clone())),
+                State::Unchanged(now) => version = now,
+            }
+        }
+        Ok(Some(key.clone()))
+    }
+
+    async fn mark_for_deletion(&self, kind: &Kind, key: &Key, label: &str, version: &str) -> Result<()> {
+        let patch = json!({"metadata": {
+            "resourceVersion": version,
+            "finalizers": null,
+            "labels": {names::BATCH: label},
+            "annotations": {names::DELETE_FOR_MOVE: ""},
+        }});
+        let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);
+        self.source.patch(&format!("release {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
+    }
+
+    /// Whether an object is still what was verified, although it was written since: controllers note that it is paused, a run that was
+    /// killed has marked it.
+    async fn unchanged(&self, kind: &Kind, key: &Key, verified: &Verified) -> Result<State> {
+        let Some(now) = self.source.find(&format!("get {key}"), &path(kind, key)).await? else {
+            return Ok(State::Gone);
+        };
+        let plan = self.journal.state().plan.as_ref();
+        let step = plan.and_then(|plan| plan.steps().find(|step| step.object == *key));
+        if step.is_none_or(|step| step.uid != uid_of(&now)) {
+            return Ok(State::Changed);
+        }
+        let version = now["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+        if is_marked(&now) || fingerprint(now) == verified.fingerprint {
+            return Ok(State::Unchanged(version));
+        }
+        Ok(State::Changed)
+    }
+}
+
+enum State {
+    Gone,
+    Changed,
+    Unchanged(String),
+}
+
+/// Whether a run that was killed has released it already: its finalizers are gone, so that it is no longer what was verified.
+fn is_marked(object: &Value) -> bool {
+    object["metadata"]["annotations"].get(names::DELETE_FOR_MOVE).is_some()
+}

@@ -1,0 +1,326 @@
+//! The executor: does what the plan says, a journal record before each step. It can be killed anywhere; run again it finishes or undoes.
+//!
+//! Order of things, so that at no instant both servers reconcile one cluster: the source is paused before anything is created at the
+//! target; what is created there is paused; the source is marked as moved before the target is unpaused. From that mark on there is only
+//! the way forward.
+
+mod copy;
+mod delete;
+mod directory;
+mod hand_over;
+mod namespaces;
+mod pause;
+mod roll_back;
+mod verify;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use machinery::random::Random;
+use tokio::time::Instant;
+
+use crate::desired::Identities;
+use crate::error::{Error, Result};
+use crate::graph::Scope;
+use crate::inventory::{Discovery, Inventory};
+use crate::journal::{Header, Journal, Record};
+use crate::kinds::Kind;
+use crate::limits;
+use crate::object::Key;
+use crate::plan::Plan;
+use crate::preflight::{self, Finding, Severity};
+use crate::progress::{Phase, Progress};
+use crate::report::Report;
+use crate::server::Server;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Only this namespace; all where empty.
+    pub namespace: String,
+    /// The source keeps its objects, paused and marked.
+    pub keep_source: bool,
+}
+
+/// A pivot from one server to another.
+pub struct Pivot {
+    source: Server,
+    target: Server,
+    journal: Journal,
+    options: Options,
+    random: Random,
+    progress: Arc<dyn Progress>,
+    report: Report,
+}
+
+/// What one run works with.
+struct Work {
+    discovery: Discovery,
+    scope: Scope,
+    inventory: Inventory,
+    identities: Identities,
+    /// Namespaces that are known to be at the target.
+    namespaces: BTreeSet<String>,
+}
+
+impl Work {
+    fn kind(&self, index: usize) -> &Kind {
+        &self.discovery.kinds[index]
+    }
+
+    fn kind_of(&self, key: &Key) -> Option<&Kind> {
+        self.discovery.kinds.iter().find(|kind| key.is(&kind.group, &kind.kind))
+    }
+}
+
+/// The path of an object.
+fn path(kind: &Kind, key: &Key) -> String {
+    format!("{}/{}", kind.path(&key.namespace), key.name)
+}
+
+impl Pivot {
+    /// A pivot whose state is in `journal`.
+    pub fn new(
+        source: Server,
+        target: Server,
+        journal: Journal,
+        options: Options,
+        random: Random,
+        progress: Arc<dyn Progress>,
+    ) -> Self {
+        Self { source, target, journal, options, random, progress, report: Report::default() }
+    }
+
+    /// What would move and what stands in the way. Nothing is written on either server or in the journal.
+    ///
+    /// # Errors
+    /// Where a server cannot be read.
+    pub async fn preview(mut self) -> Result<(Plan, Report)> {
+        let work = self.read().await?;
+        let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
+        if source == target {
+            // Objects that are to be saved in a directory have no other target.
+            self.report.findings = work.inventory.unsteady.clone();
+        } else {
+            let there = Discovery::read(&self.target).await?;
+            self.look(&work, &there).await?;
+        }
+        let plan = work.inventory.plan;
+        self.journal = Journal::open(Box::new(crate::journal::MemoryDisk::default()))?;
+        self.journal.append(Record::Planned(plan.clone()))?;
+        Ok((plan, self.finish()))
+    }
+
+    /// Moves everything.
+    ///
+    /// # Errors
+    /// What preflight found; a server that refuses or is away; a disk that refuses. The pivot can be resumed then.
+    pub async fn run(mut self) -> Result<Report> {
+        self.begin_anew()?;
+        let (source, target) = self.identities().await?;
+        let mut work = self.read().await?;
+        let there = Discovery::read(&self.target).await?;
+        self.look(&work, &there).await?;
+        refuse(&self.report.findings)?;
+        self.journal.append(Record::Started(Header {
+            id: self.random.uid(),
+            source,
+            target,
+            namespace: self.options.namespace.clone(),
+            keep_source: self.options.keep_source,
+        }))?;
+        self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
+        self.ensure_namespaces(&mut work).await?;
+        let refused = self.try_creations(&work, &there).await?;
+        if !refused.is_empty() {
+            self.report.findings.extend(refused);
+            self.undo(&work).await?;
+            refuse(&self.report.findings)?;
+        }
+        self.go_on(&mut work).await?;
+        Ok(self.finish())
+    }
+
+    /// Finishes what the journal says was begun.
+    ///
+    /// # Errors
+    /// As [`Pivot::run`]; a journal of another pair of servers, or of a pivot that has ended.
+    pub async fn resume(mut self) -> Result<Report> {
+        self.continue_journal().await?;
+        if self.journal.state().rolling_back {
+            return Err(Error::Journal(format!(
+                "the pivot of {} is being rolled back; finish that with --roll-back",
+                self.journal.path()
+            )));
+        }
+        let mut work = self.read().await?;
+        self.go_on(&mut work).await?;
+        Ok(self.finish())
+    }
+
+    /// Undoes what the journal says was begun: the target loses the copies, the source goes on as before.
+    ///
+    /// # Errors
+    /// As [`Pivot::resume`]; a pivot that has handed over already.
+    pub async fn roll_back(mut self) -> Result<Report> {
+        let saving = self.journal.state().header.as_ref();
+        if !saving.is_some_and(|header| header.target.starts_with(directory::DIRECTORY)) {
+            self.continue_journal().await?;
+        }
+        if self.journal.state().handed_over {
+            return Err(Error::Journal(
+                "the target has taken over already and may have changed things since; finish with --resume. To go back, pivot in the \
+                 other direction"
+                    .into(),
+            ));
+        }
+        let work = self.read().await?;
+        self.undo(&work).await?;
+        Ok(self.finish())
+    }
+
+    fn begin_anew(&mut self) -> Result<()> {
+        let state = self.journal.state();
+        if state.header.is_none() {
+            return Ok(());
+        }
+        if state.ended() {
+            return self.journal.set_aside();
+        }
+        Err(Error::Journal(format!(
+            "a pivot that was interrupted is recorded in {}; finish it with --resume, or undo it with --roll-back",
+            self.journal.path()
+        )))
+    }
+
+    async fn identities(&self) -> Result<(String, String)> {
+        let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
+        if source == target {
+            return Err(Error::Journal(
+                "source and target are the same server; look at --to-kubeconfig".into(),
+            ));
+        }
+        Ok((source, target))
+    }
+
+    async fn continue_journal(&mut self) -> Result<()> {
+        let path = self.journal.path();
+        let state = self.journal.state();
+        let Some(header) = state.header.clone() else {
+            return Err(Error::Journal(format!(
+                "{path} records no pivot; leave --resume and --roll-back away"
+            )));
+        };
+        if state.ended() {
+            return Err(Error::Journal(format!("the pivot that {path} records has ended")));
+        }
+        if header.target.starts_with(directory::DIRECTORY) {
+            return Err(Error::Journal(format!(
+                "{path} records objects that were being saved in a {}; undo that with the flags that it was begun with",
+                header.target
+            )));
+        }
+        let found = self.identities().await?;
+        let recorded = [("source", &header.source, &found.0), ("target", &header.target, &found.1)];
+        for (role, recorded, found) in recorded {
+            if recorded != found {
+                return Err(Error::Journal(format!(
+                    "{path} records a pivot whose {role} was another server (its kube-system has UID {recorded}, this one's {found}); \
+                     give the kubeconfig of that one, or the journal of this pivot with --journal"
+                )));
+            }
+        }
+        self.options.namespace = header.namespace;
+        self.options.keep_source = header.keep_source;
+        Ok(())
+    }
+
+    async fn read(&mut self) -> Result<Work> {
+        let began = self.begin(Phase::Read);
+        let discovery = Discovery::read(&self.source).await?;
+        let scope = discovery.scope(&self.options.namespace);
+        let inventory = discovery.inventory(&self.source, &scope).await?;
+        self.progress.at(Phase::Read, inventory.items.len(), inventory.items.len());
+        self.end(Phase::Read, began);
+        Ok(Work {
+            discovery,
+            scope,
+            inventory,
+            identities: Identities::default(),
+            namespaces: BTreeSet::new(),
+        })
+    }
+
+    async fn look(&mut self, work: &Work, there: &Discovery) -> Result<()> {
+        let began = self.begin(Phase::Preflight);
+        let Work { discovery, inventory, .. } = work;
+        let findings = preflight::look(&self.source, &self.target, discovery, there, inventory).await?;
+        self.report.findings = findings;
+        self.end(Phase::Preflight, began);
+        Ok(())
+    }
+
+    async fn try_creations(&mut self, work: &Work, there: &Discovery) -> Result<Vec<Finding>> {
+        let began = self.begin(Phase::Preflight);
+        let Work { discovery, inventory, .. } = work;
+        let tried = preflight::try_all(&self.source, &self.target, discovery, there, inventory).await?;
+        self.report.tried = tried.0;
+        self.end(Phase::Preflight, began);
+        Ok(tried.1)
+    }
+
+    /// From wherever the journal stands to the end.
+    async fn go_on(&mut self, work: &mut Work) -> Result<()> {
+        if !self.journal.state().handed_over {
+            for round in 0.. {
+                self.copy_until_equal(work).await?;
+                if self.mark(work).await? {
+                    break;
+                }
+                if round == limits::ROUNDS {
+                    return Err(Error::Blocked(
+                        "Clusters of the source change all the time although they are paused; find out who writes them \
+                         (`kubectl get cluster -o yaml --show-managed-fields`), then --resume"
+                            .into(),
+                    ));
+                }
+            }
+            self.journal.append(Record::HandedOver)?;
+        }
+        if !self.journal.state().unpaused {
+            self.unpause_target(work).await?;
+            self.journal.append(Record::Unpaused)?;
+        }
+        let keep = self.journal.state().header.as_ref().is_some_and(|header| header.keep_source);
+        if !keep {
+            self.delete_source(work).await?;
+        }
+        self.journal.append(Record::Done)
+    }
+
+    fn begin(&self, phase: Phase) -> Instant {
+        self.progress.at(phase, 0, 0);
+        self.source.clock().monotonic()
+    }
+
+    fn end(&mut self, phase: Phase, began: Instant) {
+        let seconds = (self.source.clock().monotonic() - began).as_secs_f64();
+        match self.report.seconds.iter_mut().find(|(known, _)| *known == phase) {
+            Some((_, sum)) => *sum += seconds,
+            None => self.report.seconds.push((phase, seconds)),
+        }
+    }
+
+    fn finish(mut self) -> Report {
+        self.report.source_requests = self.source.requests();
+        self.report.target_requests = self.target.requests();
+        self.report.take_objects(self.journal.state());
+        self.report
+    }
+}
+
+fn refuse(findings: &[Finding]) -> Result<()> {
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let errors: Vec<Finding> = errors.cloned().collect();
+    if errors.is_empty() { Ok(()) } else { Err(Error::Preflight(errors)) }
+}

@@ -1,0 +1,87 @@
+//! Reading everything back from the target and comparing it with the source.
+
+use std::collections::BTreeSet;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::{Pivot, Work};
+use crate::desired::desired;
+use crate::error::{Error, Result};
+use crate::journal::{Record, Verified};
+use crate::limits;
+use crate::normal::{difference, normal};
+use crate::object::{Key, Object};
+use crate::preflight::lists;
+use crate::progress::Phase;
+use crate::server::Page;
+
+/// What one list showed: the objects that were compared, and where some of them differ.
+#[derive(Default)]
+struct Seen {
+    keys: Vec<Key>,
+    different: Vec<(Key, String)>,
+}
+
+impl Pivot {
+    /// What is not at the target as it must be: object and difference. Where there is nothing, the journal says so.
+    pub(super) async fn verify(&mut self, work: &Work) -> Result<Vec<(Key, String)>> {
+        let began = self.begin(Phase::Verify);
+        let this = &*self;
+        let reading: Vec<BoxFuture<'_, Result<Seen>>> = lists(&work.inventory)
+            .into_iter()
+            .map(|(kind, namespace)| this.compare(work, kind, namespace).boxed())
+            .collect();
+        let all: Vec<Seen> = stream::iter(reading).buffered(limits::IN_FLIGHT).try_collect().await?;
+        let seen: BTreeSet<&Key> = all.iter().flat_map(|seen| &seen.keys).collect();
+        let mut different: Vec<(Key, String)> =
+            all.iter().flat_map(|seen| seen.different.iter().cloned()).collect();
+        let missing = work.inventory.items.keys().filter(|key| !seen.contains(key));
+        different.extend(missing.map(|key| (key.clone(), "it is missing".to_owned())));
+        different.sort();
+        self.progress.at(Phase::Verify, seen.len(), work.inventory.items.len());
+        if different.is_empty() {
+            let left = &self.journal.state().left;
+            let verified = work
+                .inventory
+                .plan
+                .steps()
+                .filter(|step| !left.contains_key(&step.object))
+                .filter_map(|step| work.inventory.items.get(&step.object))
+                .map(|item| Verified {
+                    object: item.object.key.clone(),
+                    resource_version: item.object.resource_version.clone(),
+                    fingerprint: item.fingerprint,
+                })
+                .collect();
+            self.journal.append(Record::Verified(verified))?;
+        }
+        self.end(Phase::Verify, began);
+        Ok(different)
+    }
+
+    async fn compare(&self, work: &Work, kind: usize, namespace: &str) -> Result<Seen> {
+        let kind = work.kind(kind);
+        let what = format!("list {}", kind.resource());
+        let state = self.journal.state();
+        let mut seen = Seen::default();
+        let mut last: Option<Page> = None;
+        while let Some(mut page) = self.target.page(&what, &kind.path(namespace), last.as_ref()).await? {
+            for item in std::mem::take(&mut page.items) {
+                let unreadable =
+                    |source| Error::Answer { server: self.target.role(), what: what.clone(), source };
+                let (there, value) = Object::parse(kind, item.get()).map_err(unreadable)?;
+                let Some(item) = work.inventory.items.get(&there.key) else { continue };
+                if !state.left.contains_key(&there.key) {
+                    let wanted = desired(item, state.before.get(&there.key), &work.identities);
+                    let found = difference(&normal(wanted.object), &normal(value));
+                    seen.different.extend(found.map(|found| (there.key.clone(), found)));
+                }
+                seen.keys.push(there.key);
+            }
+            last = Some(page);
+        }
+        Ok(seen)
+    }
+}

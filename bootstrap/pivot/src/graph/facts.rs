@@ -1,0 +1,266 @@
+//! What one object says about its place among others.
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+use crate::names;
+use crate::object::Key;
+
+/// An owner reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The owner's identity at the source.
+    pub uid: String,
+    /// `Kind name`, for a person.
+    pub name: String,
+}
+
+/// What one object says about its place among others.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Its owners.
+    pub owners: Vec<Owner>,
+    /// Whether its kind, or a label of its own, makes it move.
+    pub moves: bool,
+    /// The same with everything that it owns.
+    pub moves_hierarchy: bool,
+    /// Whether it is cluster-scoped.
+    pub global: bool,
+    /// Whether its deletion has begun.
+    pub deleting: bool,
+    /// The ClusterClass of a Cluster.
+    pub class: Option<Key>,
+    /// The Cluster that clusterctl takes for its owner: a Secret named after it, the binding of its ClusterResourceSets.
+    pub cluster: Option<Key>,
+    /// The Cluster that it names by label or in `spec.clusterName`, beyond clusterctl's rules.
+    pub labelled: Option<Key>,
+    /// Objects that it names, beyond clusterctl's rules: credentials, contents, pools, templates.
+    pub needs: Vec<Need>,
+}
+
+/// A reference to another object by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// Group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Where it says that it stands; `None` means beside the object itself.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+/// Last words of the names of a Cluster's own Secrets (upstream's `secret.ParseSecretName`).
+const PURPOSES: &[&str] = &["kubeconfig", "ca", "etcd", "proxy", "sa"];
+
+/// A purpose that upstream's parser never finds, since it holds the separator.
+const ETCD_CLIENT: &str = "-apiserver-etcd-client";
+
+impl Facts {
+    /// Reads them from an object.
+    pub fn of(kind: &Kind, key: &Key, object: &Value) -> Self {
+        let metadata = &object["metadata"];
+        let owners: Vec<Owner> = metadata["ownerReferences"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|owner| Owner {
+                uid: owner["uid"].as_str().unwrap_or_default().to_owned(),
+                name: format!(
+                    "{} {}",
+                    owner["kind"].as_str().unwrap_or_default(),
+                    owner["name"].as_str().unwrap_or_default()
+                ),
+            })
+            .collect();
+        let has_label = |name: &str| metadata["labels"][name].is_string();
+        let (cluster, labelled) = clusters(key, object, owners.is_empty());
+        Self {
+            moves: kind.moves || has_label(names::MOVE),
+            moves_hierarchy: kind.moves_hierarchy || has_label(names::MOVE_HIERARCHY),
+            global: !kind.namespaced,
+            deleting: metadata["deletionTimestamp"].is_string(),
+            class: key.is_cluster().then(|| class(key, object)).flatten(),
+            cluster,
+            labelled,
+            needs: if kind.group.is_empty() { Vec::new() } else { needs(&object["spec"]) },
+            owners,
+        }
+    }
+}
+
+fn cluster_key(namespace: &str, name: &str) -> Key {
+    Key {
+        group: names::CLUSTER_GROUP.into(),
+        kind: "Cluster".into(),
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+fn class(key: &Key, object: &Value) -> Option<Key> {
+    let topology = &object["spec"]["topology"];
+    let (name, namespace) = match topology["classRef"]["name"].as_str() {
+        Some(name) => (name, topology["classRef"]["namespace"].as_str()),
+        None => (topology["class"].as_str()?, topology["classNamespace"].as_str()),
+    };
+    Some(Key {
+        group: names::CLUSTER_GROUP.into(),
+        kind: "ClusterClass".into(),
+        namespace: namespace.filter(|found| !found.is_empty()).unwrap_or(&key.namespace).into(),
+        name: name.into(),
+    })
+}
+
+/// The Clusters that an object belongs to without an owner reference: by clusterctl's rules, and beyond them.
+fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<Key>) {
+    let beside = |name: &str| (!name.is_empty()).then(|| cluster_key(&key.namespace, name));
+    if key.is(names::ADDONS_GROUP, "ClusterResourceSetBinding") {
+        let name = object["spec"]["clusterName"].as_str().filter(|name| !name.is_empty());
+        return (beside(name.unwrap_or(&key.name)), None);
+    }
+    if !ownerless {
+        return (None, None);
+    }
+    if key.is("", "Secret") {
+        let named = key.name.rsplit_once('-').filter(|(_, purpose)| PURPOSES.contains(purpose));
+        if let Some((cluster, _)) = named {
+            return (beside(cluster), None);
+        }
+        if let Some(cluster) = key.name.strip_suffix(ETCD_CLIENT) {
+            return (None, beside(cluster));
+        }
+    }
+    let label = object["metadata"]["labels"][names::CLUSTER_NAME].as_str();
+    let stated = label.or_else(|| object["spec"]["clusterName"].as_str());
+    (None, stated.and_then(beside))
+}
+
+/// Every reference to another object below `spec`.
+fn needs(spec: &Value) -> Vec<Need> {
+    let mut found = Vec::new();
+    walk("", spec, &mut found);
+    found
+}
+
+fn walk(field: &str, value: &Value, found: &mut Vec<Need>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| walk(field, item, found)),
+        Value::Object(fields) => {
+            if let Some(need) = reference(field, value).filter(|need| !found.contains(need)) {
+                found.push(need);
+            }
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) => {
+                        let need = named(name, text).filter(|need| !found.contains(need));
+                        found.extend(need);
+                    }
+                    _ => walk(name, value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn reference(field: &str, value: &Value) -> Option<Need> {
+    let text = |name: &str| value[name].as_str().filter(|text| !text.is_empty());
+    let name = text("name")?;
+    let namespace = text("namespace").map(ToOwned::to_owned);
+    let (group, kind) = match text("kind") {
+        Some(kind) => {
+            let group = text("apiGroup").or_else(|| Some(text("apiVersion")?.split_once('/')?.0));
+            (group.unwrap_or_default(), kind)
+        }
+        None => ("", core_kind(field)?),
+    };
+    Some(Need { group: group.into(), kind: kind.into(), namespace, name: name.into() })
+}
+
+/// `secretName`, `credentialsName`, `configMapName`.
+fn named(field: &str, name: &str) -> Option<Need> {
+    let kind = core_kind(field.strip_suffix("Name")?)?;
+    let named = !name.is_empty();
+    named.then(|| Need { group: String::new(), kind: kind.into(), namespace: None, name: name.into() })
+}
+
+/// What a field of that name holds where it does not say so.
+fn core_kind(field: &str) -> Option<&'static str> {
+    let field = field.to_ascii_lowercase();
+    if field.contains("secret") || field.contains("credential") {
+        return Some("Secret");
+    }
+    field.contains("configmap").then_some("ConfigMap")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn key(group: &str, kind: &str, name: &str) -> Key {
+        Key { group: group.into(), kind: kind.into(), namespace: "n".into(), name: name.into() }
+    }
+
+    #[test]
+    fn secrets_of_a_cluster() {
+        let cases = [
+            ("a-b-ca", json!({}), (Some("a-b"), None)),
+            ("a-kubeconfig", json!({}), (Some("a"), None)),
+            ("a-apiserver-etcd-client", json!({}), (None, Some("a"))),
+            ("other", json!({}), (None, None)),
+            ("other", json!({"labels": {"cluster.x-k8s.io/cluster-name": "a"}}), (None, Some("a"))),
+            (
+                "a-ca",
+                json!({"ownerReferences": [{"uid": "1", "kind": "Cluster", "name": "a"}]}),
+                (None, None),
+            ),
+        ];
+        for (name, metadata, (cluster, labelled)) in cases {
+            let object = json!({"metadata": metadata});
+            let ownerless = object["metadata"]["ownerReferences"].is_null();
+            let found = clusters(&key("", "Secret", name), &object, ownerless);
+            let names = (found.0.map(|key| key.name), found.1.map(|key| key.name));
+            assert_eq!(names, (cluster.map(Into::into), labelled.map(Into::into)), "{name}");
+        }
+    }
+
+    #[test]
+    fn references_by_name() {
+        let spec = json!({
+            "infrastructureRef": {"apiGroup": "infra", "kind": "T", "name": "t"},
+            "poolRef": {"apiVersion": "pools/v1", "kind": "Pool", "name": "p", "namespace": "q"},
+            "files": [{"contentFrom": {"secret": {"name": "s", "key": "k"}}}],
+            "bmc": {"credentialsName": "c"},
+            "resources": [{"kind": "ConfigMap", "name": "m"}],
+            "name": "no reference", "kind": "",
+        });
+        let found: Vec<String> = needs(&spec)
+            .into_iter()
+            .map(|need| {
+                format!("{}/{}/{}/{}", need.group, need.kind, need.namespace.unwrap_or_default(), need.name)
+            })
+            .collect();
+        let mut sorted = found.clone();
+        sorted.sort();
+        assert_eq!(sorted, ["/ConfigMap//m", "/Secret//c", "/Secret//s", "infra/T//t", "pools/Pool/q/p"]);
+    }
+
+    #[test]
+    fn classes() {
+        let of = |topology: Value| {
+            let cluster = key("cluster.x-k8s.io", "Cluster", "c");
+            class(&cluster, &json!({"spec": {"topology": topology}})).map(|key| key.to_string())
+        };
+        assert_eq!(of(json!({"classRef": {"name": "k"}})).as_deref(), Some("ClusterClass n/k"));
+        assert_eq!(
+            of(json!({"classRef": {"name": "k", "namespace": "m"}})).as_deref(),
+            Some("ClusterClass m/k")
+        );
+        assert_eq!(of(json!({"class": "k"})).as_deref(), Some("ClusterClass n/k"));
+        assert_eq!(of(Value::Null), None);
+    }
+}

@@ -1,0 +1,272 @@
+//! The graph of objects: who owns whom, what moves, what stays and why. Pure.
+//!
+//! The rules are those of `clusterctl move` (source: cluster-api v1.14, `cmd/clusterctl/client/cluster/objectgraph.go`). What moves although
+//! those rules would leave it behind is marked [`Fate::Beyond`].
+
+mod facts;
+
+use std::collections::{BTreeSet, HashMap};
+
+pub use facts::{Facts, Need, Owner};
+
+use crate::object::Key;
+
+/// An object in the graph.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What names it.
+    pub key: Key,
+    /// Its identity at the source.
+    pub uid: String,
+    /// What it says.
+    pub facts: Facts,
+}
+
+/// What becomes of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It moves by clusterctl's rules.
+    Moves,
+    /// It moves although clusterctl would leave it; why.
+    Beyond(&'static str),
+    /// It stays; why.
+    Stays(&'static str),
+}
+
+/// The graph with what follows from it. All vectors go with the nodes.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// The objects.
+    pub nodes: Vec<Node>,
+    /// For each node those that must be there before it: its owners, and what clusterctl takes for them.
+    pub before: Vec<Vec<usize>>,
+    /// What becomes of each.
+    pub fates: Vec<Fate>,
+    /// Whether a node belongs to a cluster-scoped object: it is left alone where it exists already, and is not deleted at the source.
+    pub shared_globally: Vec<bool>,
+    /// Why the source keeps it although it moves, besides that.
+    pub kept: Vec<Option<&'static str>>,
+}
+
+/// What of the source moves.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Only what stands in this namespace, and what that needs; everything where empty.
+    pub namespace: String,
+    /// Namespaces of infrastructure providers, where credentials of cluster-scoped identities stand.
+    pub provider_namespaces: BTreeSet<String>,
+}
+
+const LABELLED: &str = "it names its Cluster by label or field";
+const NEEDED: &str = "an object that moves names it";
+const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
+const DELETING: &str = "it is being deleted";
+
+impl Graph {
+    /// The graph of `nodes`.
+    pub fn build(nodes: Vec<Node>, scope: &Scope) -> Self {
+        let by_uid: HashMap<&str, usize> =
+            nodes.iter().enumerate().map(|(index, node)| (node.uid.as_str(), index)).collect();
+        let by_key: HashMap<&Key, usize> =
+            nodes.iter().enumerate().map(|(index, node)| (&node.key, index)).collect();
+        let mut before = vec![Vec::new(); nodes.len()];
+        let mut owned = vec![Vec::new(); nodes.len()];
+        let mut labelled = vec![Vec::new(); nodes.len()];
+        let mut needed = vec![Vec::new(); nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
+            let facts = &node.facts;
+            let owners = facts.owners.iter().filter_map(|owner| by_uid.get(owner.uid.as_str()).copied());
+            let soft = facts.class.iter().chain(&facts.cluster).filter_map(|key| by_key.get(key).copied());
+            for owner in owners.chain(soft).filter(|owner| *owner != index) {
+                before[index].push(owner);
+                owned[owner].push(index);
+            }
+            if let Some(cluster) = facts.labelled.as_ref().and_then(|key| by_key.get(key).copied()) {
+                labelled[cluster].push(index);
+            }
+            let needs = facts.needs.iter().filter_map(|need| find(need, &node.key, scope, &by_key));
+            needed[index].extend(needs.filter(|found| *found != index));
+        }
+        let mut graph = Self {
+            fates: vec![Fate::Stays(UNOWNED); nodes.len()],
+            shared_globally: vec![false; nodes.len()],
+            kept: vec![None; nodes.len()],
+            before,
+            nodes,
+        };
+        graph.move_by_clusterctls_rules(&owned, scope);
+        graph.move_beyond(&owned, &labelled, &needed);
+        graph.leave_deleting();
+        graph.keep_what_others_use(&needed, scope);
+        graph
+    }
+
+    /// Whether an object moves.
+    pub fn moves(&self, index: usize) -> bool {
+        !matches!(self.fates[index], Fate::Stays(_))
+    }
+
+    /// The objects that move, in groups: whoever stands in one has its owners in earlier ones. Objects that own each other stand
+    /// together in the last group.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let mut left: Vec<usize> = (0..self.nodes.len()).filter(|index| self.moves(*index)).collect();
+        let mut placed = vec![false; self.nodes.len()];
+        let mut groups = Vec::new();
+        while !left.is_empty() {
+            let ready =
+                |index: &usize| self.before[*index].iter().all(|owner| placed[*owner] || !self.moves(*owner));
+            let (mut group, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(ready);
+            left = rest;
+            if group.is_empty() {
+                group = std::mem::take(&mut left);
+            }
+            group.sort_by(|a, b| self.nodes[*a].key.cmp(&self.nodes[*b].key));
+            group.iter().for_each(|index| placed[*index] = true);
+            groups.push(group);
+        }
+        groups
+    }
+
+    /// Roots are those of the namespace that moves, and cluster-scoped ones.
+    fn move_by_clusterctls_rules(&mut self, owned: &[Vec<usize>], scope: &Scope) {
+        for index in 0..self.nodes.len() {
+            let Node { key, facts, .. } = &self.nodes[index];
+            let ours = scope.namespace.is_empty() || facts.global || key.namespace == scope.namespace;
+            // Identities' Secrets stand in the namespaces of providers and move where they say so themselves.
+            let labelled_secret = key.is("", "Secret") && scope.provider_namespaces.contains(&key.namespace);
+            if !ours && !labelled_secret {
+                continue;
+            }
+            if facts.moves && !self.moves(index) {
+                self.fates[index] = Fate::Moves;
+            }
+            if facts.moves_hierarchy {
+                let global = facts.global;
+                self.move_hierarchy(index, owned, global, scope);
+            }
+        }
+        // The class of a Cluster that moves, wherever it stands, with its templates.
+        for index in 0..self.nodes.len() {
+            if !self.nodes[index].key.is_cluster() || !self.moves(index) {
+                continue;
+            }
+            let classes: Vec<usize> = self.before[index]
+                .iter()
+                .copied()
+                .filter(|owner| self.nodes[*owner].key.is_class())
+                .collect();
+            for class in classes {
+                self.fates[class] = Fate::Moves;
+                for template in owned[class].clone() {
+                    if !self.nodes[template].key.is_cluster() {
+                        self.fates[template] = Fate::Moves;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Clusters of other namespaces that use a class which moves are known only because they keep it at the source.
+    fn move_hierarchy(&mut self, root: usize, owned: &[Vec<usize>], global: bool, scope: &Scope) {
+        let mut seen = BTreeSet::from([root]);
+        let mut next = vec![root];
+        while let Some(index) = next.pop() {
+            self.fates[index] = Fate::Moves;
+            self.shared_globally[index] |= global;
+            let ours =
+                |child: &usize| !self.nodes[*child].key.is_cluster() || !self.stands_elsewhere(*child, scope);
+            next.extend(owned[index].iter().copied().filter(|child| ours(child) && seen.insert(*child)));
+        }
+    }
+
+    fn move_beyond(&mut self, owned: &[Vec<usize>], labelled: &[Vec<usize>], needed: &[Vec<usize>]) {
+        let mut next: Vec<usize> = (0..self.nodes.len()).filter(|index| self.moves(*index)).collect();
+        while let Some(index) = next.pop() {
+            let found = labelled[index]
+                .iter()
+                .map(|found| (*found, LABELLED))
+                .chain(needed[index].iter().map(|found| (*found, NEEDED)));
+            for (found, why) in found {
+                if self.moves(found) || self.nodes[found].key.is_cluster() {
+                    continue;
+                }
+                self.fates[found] = Fate::Beyond(why);
+                next.push(found);
+                let mut below = owned[found].clone();
+                while let Some(child) = below.pop() {
+                    if !self.moves(child) {
+                        self.fates[child] = Fate::Beyond(why);
+                        next.push(child);
+                        below.extend(&owned[child]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An object that moves by itself and is being deleted would only arrive to be deleted there; Clusters and Machines that are
+    /// being deleted are found by preflight instead.
+    fn leave_deleting(&mut self) {
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].facts.deleting && matches!(self.fates[index], Fate::Beyond(_)) {
+                self.fates[index] = Fate::Stays(DELETING);
+            }
+        }
+    }
+
+    fn keep_what_others_use(&mut self, needed: &[Vec<usize>], scope: &Scope) {
+        for index in 0..self.nodes.len() {
+            if self.moves(index) {
+                continue;
+            }
+            let used = self.before[index].iter().filter(|owner| self.nodes[**owner].key.is_class());
+            for found in used.chain(&needed[index]).copied().collect::<Vec<usize>>() {
+                self.kept[found] = Some("objects that stay use it");
+            }
+        }
+        for index in 0..self.nodes.len() {
+            if self.moves(index) && self.nodes[index].facts.global {
+                self.kept[index] = Some("it is cluster-scoped");
+            } else if self.shared_globally[index] {
+                self.kept[index] = Some("it belongs to a cluster-scoped object");
+            } else if self.moves(index) && self.stands_elsewhere(index, scope) {
+                self.kept[index] = Some("it stands in another namespace than what moves");
+            }
+        }
+        // The templates of a class stay with it.
+        for index in 0..self.nodes.len() {
+            let class = self.before[index].iter().find(|owner| self.nodes[**owner].key.is_class());
+            if let Some(why) = class.and_then(|class| self.kept[*class])
+                && !self.nodes[index].key.is_cluster()
+            {
+                self.kept[index] = Some(why);
+            }
+        }
+    }
+
+    fn stands_elsewhere(&self, index: usize, scope: &Scope) -> bool {
+        !scope.namespace.is_empty() && self.nodes[index].key.namespace != scope.namespace
+    }
+}
+
+/// The object that a reference means: in the namespace that it names, else beside whoever has the reference, else cluster-scoped,
+/// else (credentials of cluster-scoped identities) in a provider's namespace.
+fn find(need: &Need, from: &Key, scope: &Scope, by_key: &HashMap<&Key, usize>) -> Option<usize> {
+    let at = |namespace: &str| {
+        let key = Key {
+            group: need.group.clone(),
+            kind: need.kind.clone(),
+            namespace: namespace.into(),
+            name: need.name.clone(),
+        };
+        by_key.get(&key).copied()
+    };
+    if let Some(namespace) = &need.namespace {
+        return at(namespace).or_else(|| at(""));
+    }
+    let providers = || scope.provider_namespaces.iter().find_map(|namespace| at(namespace));
+    at(&from.namespace).or_else(|| at("")).or_else(|| from.namespace.is_empty().then(providers).flatten())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! The journal: what a pivot is about to do, on disk before it does it.
+//!
+//! A file of lines: length of the record, its CRC-32, the record as JSON. An incomplete last line is a write that a crash cut off and
+//! counts for nothing; anything else that does not fit is damage, and refused.
+
+mod disk;
+mod record;
+
+pub use disk::{Disk, FileDisk, MemoryDisk};
+pub use record::{Before, Header, Record, State, Verified};
+
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// An open journal and what it says.
+pub struct Journal {
+    disk: Box<dyn Disk>,
+    state: State,
+}
+
+impl Journal {
+    /// Reads the journal on `disk`; an empty or missing one is a journal without records.
+    ///
+    /// # Errors
+    /// Where the disk refuses or the file is damaged.
+    pub fn open(mut disk: Box<dyn Disk>) -> Result<Self> {
+        let path = disk.path();
+        let failed = |source| Error::Disk { path: path.clone(), source };
+        let content = disk.read().map_err(failed)?;
+        let (records, whole) = read(&content).map_err(|(offset, why)| Error::Damaged {
+            path: path.clone(),
+            offset: offset as u64,
+            why,
+        })?;
+        if whole < content.len() {
+            disk.truncate(whole as u64).map_err(failed)?;
+        }
+        let mut state = State::default();
+        records.into_iter().for_each(|record| state.take(record));
+        Ok(Self { disk, state })
+    }
+
+    /// What the records say so far.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Where it is, for a person.
+    pub fn path(&self) -> String {
+        self.disk.path()
+    }
+
+    /// Adds a record. When this returns, it survives a crash.
+    ///
+    /// # Errors
+    /// Where the disk refuses; the record does not count then.
+    pub fn append(&mut self, record: Record) -> Result<()> {
+        let path = self.disk.path();
+        let failed = |source| Error::Disk { path: path.clone(), source };
+        let line = line(&record).map_err(|error| failed(std::io::Error::other(error)))?;
+        self.disk.append(&line).map_err(failed)?;
+        self.state.take(record);
+        Ok(())
+    }
+
+    /// Puts a finished journal aside, so that the next pivot begins a new one.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    pub fn set_aside(&mut self) -> Result<()> {
+        let path = self.disk.path();
+        self.disk.set_aside().map_err(|source| Error::Disk { path, source })?;
+        self.state = State::default();
+        Ok(())
+    }
+}
+
+fn line(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
+    let text = serde_json::to_string(record)?;
+    Ok(format!("{} {:08x} {text}\n", text.len(), crc32fast::hash(text.as_bytes())).into_bytes())
+}
+
+/// The records, and how many bytes they take; what follows was cut off by a crash.
+fn read(content: &[u8]) -> Result<(Vec<Record>, usize), (usize, &'static str)> {
+    let mut records = Vec::new();
+    let mut offset = 0;
+    while offset < content.len() {
+        let rest = &content[offset..];
+        let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+        // A file may have grown before its last bytes came to rest.
+        if rest[..end].contains(&0) && rest[end + 1..].iter().all(|byte| *byte == 0) {
+            break;
+        }
+        records.push(parse(&rest[..end]).map_err(|why| (offset, why))?);
+        offset += end + 1;
+    }
+    if content[offset..].len() > limits::RECORD {
+        return Err((offset, "a record without an end"));
+    }
+    Ok((records, offset))
+}
+
+fn parse(line: &[u8]) -> Result<Record, &'static str> {
+    let line = std::str::from_utf8(line).map_err(|_| "it is no text")?;
+    let mut parts = line.splitn(3, ' ');
+    let (Some(length), Some(checksum), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err("it is no record");
+    };
+    if length.parse() != Ok(text.len()) {
+        return Err("its length is another");
+    }
+    if u32::from_str_radix(checksum, 16) != Ok(crc32fast::hash(text.as_bytes())) {
+        return Err("its checksum is another");
+    }
+    serde_json::from_str(text).map_err(|_| "this version does not know such a record")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Record {
+        Record::Started(Header {
+            id: "1".into(),
+            source: "s".into(),
+            target: "t".into(),
+            namespace: String::new(),
+            keep_source: false,
+        })
+    }
+
+    fn written() -> Vec<u8> {
+        let disk = MemoryDisk::default();
+        let mut journal = Journal::open(Box::new(disk.clone())).unwrap();
+        for record in [header(), Record::Paused, Record::HandingOver, Record::HandedOver] {
+            journal.append(record).unwrap();
+        }
+        disk.content()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let journal = Journal::open(Box::new(MemoryDisk::holding(written()))).unwrap();
+        assert!(journal.state().handed_over);
+        assert_eq!(journal.state().header.as_ref().unwrap().target, "t");
+    }
+
+    #[test]
+    fn a_torn_tail_counts_for_nothing_and_is_cut_off() {
+        let content = written();
+        let last = content[..content.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        for length in last..content.len() {
+            for zeros in [0, 3] {
+                let mut torn = content[..length].to_vec();
+                torn.extend(std::iter::repeat_n(0, zeros));
+                let disk = MemoryDisk::holding(torn);
+                let mut journal = Journal::open(Box::new(disk.clone())).unwrap();
+                assert!(!journal.state().handed_over, "cut at {length}");
+                assert_eq!(disk.content().len(), last);
+                journal.append(Record::HandedOver).unwrap();
+                assert!(Journal::open(Box::new(disk)).unwrap().state().handed_over);
+            }
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_whole_records_is_found() {
+        let content = written();
+        for index in 0..content.len() - 1 {
+            let mut damaged = content.clone();
+            damaged[index] ^= 1;
+            let opened = Journal::open(Box::new(MemoryDisk::holding(damaged)));
+            assert!(matches!(opened, Err(Error::Damaged { .. })), "byte {index}");
+        }
+    }
+}

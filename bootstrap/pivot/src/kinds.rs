@@ -1,0 +1,206 @@
+//! The kinds that a pivot looks at: those of clusterctl's CustomResourceDefinitions, Secrets and ConfigMaps.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::names;
+use crate::server::{Server, encode};
+
+/// A kind of objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// Empty for the core group.
+    pub group: String,
+    /// The version that is stored.
+    pub version: String,
+    /// `Machine`
+    pub kind: String,
+    /// `machines`
+    pub plural: String,
+    /// Whether its objects stand in namespaces.
+    pub namespaced: bool,
+    /// Whether status is written by a request of its own.
+    pub status: bool,
+    /// All of its objects move.
+    pub moves: bool,
+    /// All of its objects move with everything that they own.
+    pub moves_hierarchy: bool,
+}
+
+impl Kind {
+    /// A built-in kind of the core group.
+    fn core(kind: &str, plural: &str) -> Self {
+        Self {
+            group: String::new(),
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced: true,
+            status: false,
+            moves: false,
+            moves_hierarchy: false,
+        }
+    }
+
+    /// `cluster.x-k8s.io/v1beta2`
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// `machines.cluster.x-k8s.io`
+    pub fn resource(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// Whether this is the kind of that name in that group.
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+
+    /// The path of all its objects, or of those in `namespace`.
+    pub fn path(&self, namespace: &str) -> String {
+        let root = if self.group.is_empty() { "/api" } else { "/apis" };
+        let space = if self.namespaced && !namespace.is_empty() {
+            format!("/namespaces/{namespace}")
+        } else {
+            String::new()
+        };
+        format!("{root}/{}{space}/{}", self.api_version(), self.plural)
+    }
+}
+
+/// A CustomResourceDefinition, as far as it matters here.
+#[derive(Deserialize)]
+pub struct Definition {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    group: String,
+    names: Names,
+    scope: String,
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    kind: String,
+    plural: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    name: String,
+    served: bool,
+    storage: bool,
+    #[serde(default)]
+    subresources: Option<Value>,
+    #[serde(default)]
+    schema: Option<Box<RawValue>>,
+}
+
+impl Definition {
+    /// `machines.cluster.x-k8s.io`
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// Whether objects can be written in this version.
+    pub fn serves(&self, version: &str) -> bool {
+        self.spec.versions.iter().any(|known| known.served && known.name == version)
+    }
+
+    /// The version in which objects are stored.
+    pub fn storage_version(&self) -> Option<&str> {
+        self.stored().map(|version| version.name.as_str())
+    }
+
+    fn stored(&self) -> Option<&Version> {
+        self.spec.versions.iter().find(|version| version.storage)
+    }
+
+    /// Whether both have the same schema of `version`: what one has accepted, the other accepts too.
+    pub fn same_schema(&self, other: &Self, version: &str) -> bool {
+        let schema = |definition: &Self| {
+            let known = definition.spec.versions.iter().find(|known| known.name == version)?;
+            Some(known.schema.as_ref()?.get().to_owned())
+        };
+        match (schema(self), schema(other)) {
+            (Some(one), Some(two)) if one == two => true,
+            (Some(one), Some(two)) => {
+                let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+                parse(&one) == parse(&two)
+            }
+            _ => false,
+        }
+    }
+
+    /// The kind that it defines, or `None` where nothing is stored. Clusters, ClusterClasses and ClusterResourceSets move with what
+    /// they own, and whatever a provider labels so (contract of `clusterctl move`).
+    fn kind(&self) -> Option<Kind> {
+        let stored = self.stored()?;
+        let (group, kind) = (self.spec.group.clone(), self.spec.names.kind.clone());
+        let root = matches!(
+            (group.as_str(), kind.as_str()),
+            (names::CLUSTER_GROUP, "Cluster" | "ClusterClass") | (names::ADDONS_GROUP, "ClusterResourceSet")
+        );
+        let labels = &self.metadata.labels;
+        Some(Kind {
+            version: stored.name.clone(),
+            plural: self.spec.names.plural.clone(),
+            namespaced: self.spec.scope == "Namespaced",
+            status: stored.subresources.as_ref().is_some_and(|found| found["status"].is_object()),
+            moves: labels.contains_key(names::MOVE),
+            moves_hierarchy: root || labels.contains_key(names::MOVE_HIERARCHY),
+            group,
+            kind,
+        })
+    }
+}
+
+/// The definitions that carry clusterctl's label.
+///
+/// # Errors
+/// Where the server refuses.
+pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
+    let selector = encode(names::CLUSTERCTL);
+    let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions?labelSelector={selector}");
+    let what = "list CustomResourceDefinitions";
+    let items = server.list(what, &path).await?;
+    items
+        .into_iter()
+        .map(|item| {
+            serde_json::from_str(item.get()).map_err(|source| Error::Answer {
+                server: server.role(),
+                what: what.into(),
+                source,
+            })
+        })
+        .collect()
+}
+
+/// The kinds that are looked at, in the order of their names. clusterctl's own inventory says what runs on a server and stays there.
+pub fn kinds(definitions: &[Definition]) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = definitions
+        .iter()
+        .filter(|definition| definition.spec.group != names::INVENTORY_GROUP)
+        .filter_map(Definition::kind)
+        .collect();
+    kinds.push(Kind::core("ConfigMap", "configmaps"));
+    kinds.push(Kind::core("Secret", "secrets"));
+    kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+    kinds
+}

@@ -1,0 +1,169 @@
+//! What of an object must arrive, without what each server says for itself. Pure.
+
+use serde_json::{Map, Value};
+
+use crate::names;
+
+/// Metadata that a server sets itself.
+const OF_THE_SERVER: &[&str] = &[
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "selfLink",
+    "managedFields",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+];
+
+/// Annotations and labels that a pivot sets on the way.
+const OF_THE_PIVOT: &[&str] = &[names::MOVED_TO, names::DELETE_FOR_MOVE, names::BATCH];
+
+/// The object without what differs between servers by nature, and without what the pivot itself changes: the pause, and the
+/// conditions by which controllers say that they have seen it.
+pub fn normal(mut object: Value) -> Value {
+    let is_class = object["kind"] == "ClusterClass";
+    if object["kind"] == "Cluster"
+        && let Some(spec) = object["spec"].as_object_mut()
+    {
+        spec.remove("paused");
+    }
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|name, _| !OF_THE_SERVER.contains(&name.as_str()));
+        for field in ["annotations", "labels"] {
+            if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
+                entries.retain(|name, _| !OF_THE_PIVOT.contains(&name.as_str()));
+                if is_class {
+                    entries.remove(names::PAUSED);
+                }
+            }
+        }
+        metadata.retain(|_, value| !is_empty(value));
+    }
+    if let Some(status) = object.get_mut("status") {
+        normal_status(status);
+    }
+    if let Some(fields) = object.as_object_mut()
+        && fields.get("status").is_some_and(is_empty)
+    {
+        fields.remove("status");
+    }
+    object
+}
+
+/// `Paused` conditions and observed generations tell of a server's own history.
+fn normal_status(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("observedGeneration");
+            for (name, value) in fields.iter_mut() {
+                if let (true, Some(conditions)) = (name.as_str() == "conditions", value.as_array_mut()) {
+                    conditions.retain(|condition| condition["type"] != "Paused");
+                }
+                normal_status(value);
+            }
+            fields.retain(|_, value| !is_empty(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(normal_status),
+        _ => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+/// A number that changes when something that must arrive changes.
+pub fn fingerprint(object: Value) -> u64 {
+    machinery::hash::fnv1a_64(normal(object).to_string().as_bytes())
+}
+
+/// Where two values differ first, as a path; values themselves are not shown, since they may be secret.
+pub fn difference(one: &Value, other: &Value) -> Option<String> {
+    let found = differing(one, other)?;
+    Some(if found.is_empty() { "everything".to_owned() } else { found.trim_start_matches('.').to_owned() })
+}
+
+fn differing(one: &Value, other: &Value) -> Option<String> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
+            names.into_iter().find_map(|name| {
+                let missing = |fields: &Map<String, Value>| !fields.contains_key(name);
+                if missing(one) || missing(other) {
+                    return Some(format!(".{name}"));
+                }
+                differing(&one[name], &other[name]).map(|rest| format!(".{name}{rest}"))
+            })
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            one.iter().zip(other).enumerate().find_map(|(index, (one, other))| {
+                differing(one, other).map(|rest| format!("[{index}]{rest}"))
+            })
+        }
+        (one, other) => (one != other).then(String::new),
+    }
+}
+
+/// `managedFields` without the times, and in an order of their own.
+pub fn managers(object: &Value) -> Vec<Value> {
+    let mut entries: Vec<Value> = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    for entry in &mut entries {
+        if let Some(entry) = entry.as_object_mut() {
+            entry.remove("time");
+        }
+    }
+    entries.sort_by_key(ToString::to_string);
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_must_arrive_is_compared() {
+        let source = json!({
+            "kind": "Cluster",
+            "metadata": {"name": "c", "uid": "1", "generation": 7, "labels": {"a": "b"}, "annotations": {}},
+            "spec": {"paused": true, "x": [1, 2]},
+            "status": {"observedGeneration": 7, "conditions": [
+                {"type": "Paused", "status": "True"}, {"type": "Ready", "observedGeneration": 7, "status": "True"}]},
+        });
+        let target = json!({
+            "kind": "Cluster",
+            "metadata": {"name": "c", "uid": "2", "generation": 1, "labels": {"a": "b"}},
+            "spec": {"x": [1, 2]},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        assert_eq!(difference(&normal(source.clone()), &normal(target.clone())), None);
+        assert_eq!(fingerprint(source.clone()), fingerprint(target.clone()));
+        let cases = [
+            ("/metadata/labels/a", "metadata.labels.a"),
+            ("/spec/x/1", "spec.x[1]"),
+            ("/status/conditions/0/status", "status.conditions[0].status"),
+        ];
+        for (pointer, expected) in cases {
+            let mut changed = target.clone();
+            *changed.pointer_mut(pointer).unwrap() = "other".into();
+            assert_eq!(difference(&normal(source.clone()), &normal(changed)).as_deref(), Some(expected));
+        }
+        let mut missing = target;
+        missing["spec"] = json!({});
+        assert_eq!(difference(&normal(source), &normal(missing)).as_deref(), Some("spec.x"));
+    }
+
+    #[test]
+    fn times_of_managers_do_not_matter() {
+        let with = |time: &str| json!({"metadata": {"managedFields": [{"manager": "m", "time": time}]}});
+        assert_eq!(managers(&with("1")), managers(&with("2")));
+        assert_ne!(managers(&with("1")), managers(&json!({"metadata": {}})));
+    }
+}

@@ -1,0 +1,121 @@
+//! The plan: what moves in which order, what does not and why. Pure, printable, serialisable.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::{Fate, Graph};
+use crate::object::Key;
+
+/// One object that moves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// What names it.
+    pub object: Key,
+    /// Its identity at the source.
+    pub uid: String,
+    /// Why it moves although `clusterctl move` would leave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<String>,
+    /// Why the source keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// It is left as it is where the target has it already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+}
+
+/// One object that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stay {
+    /// What names it.
+    pub object: Key,
+    /// Why.
+    pub why: String,
+}
+
+/// What moves, in groups: whoever stands in one has its owners in earlier ones. Deletion goes the other way round.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The groups.
+    pub groups: Vec<Vec<Step>>,
+    /// What does not move. Secrets and ConfigMaps that have nothing to do with what moves are not listed.
+    pub stays: Vec<Stay>,
+}
+
+impl Plan {
+    /// The plan of a graph.
+    pub fn of(graph: &Graph) -> Self {
+        let step = |index: usize| {
+            let node = &graph.nodes[index];
+            Step {
+                object: node.key.clone(),
+                uid: node.uid.clone(),
+                beyond: match graph.fates[index] {
+                    Fate::Beyond(why) => Some(why.to_owned()),
+                    Fate::Moves | Fate::Stays(_) => None,
+                },
+                kept: graph.kept[index].map(ToOwned::to_owned),
+                shared: node.facts.global || graph.shared_globally[index],
+            }
+        };
+        let groups = graph.groups().into_iter().map(|group| group.into_iter().map(step).collect()).collect();
+        let stays = graph
+            .nodes
+            .iter()
+            .zip(&graph.fates)
+            .filter(|(node, _)| !node.key.group.is_empty())
+            .filter_map(|(node, fate)| match fate {
+                Fate::Stays(why) => Some(Stay { object: node.key.clone(), why: (*why).to_owned() }),
+                Fate::Moves | Fate::Beyond(_) => None,
+            })
+            .collect();
+        Self { groups, stays }
+    }
+
+    /// All steps, owners first.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.groups.iter().flatten()
+    }
+
+    /// How many objects move.
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// Whether nothing moves.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The namespaces that must be there.
+    pub fn namespaces(&self) -> BTreeSet<&str> {
+        self.steps().map(|step| step.object.namespace.as_str()).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, group) in self.groups.iter().enumerate() {
+            writeln!(f, "Group {}:", number + 1)?;
+            for step in group {
+                write!(f, "  {}", step.object)?;
+                if let Some(why) = &step.beyond {
+                    write!(f, " (beyond clusterctl's rules: {why})")?;
+                }
+                if let Some(why) = &step.kept {
+                    write!(f, " (the source keeps it: {why})")?;
+                }
+                writeln!(f)?;
+            }
+        }
+        if !self.stays.is_empty() {
+            writeln!(f, "Stays:")?;
+        }
+        for stay in &self.stays {
+            writeln!(f, "  {}: {}", stay.object, stay.why)?;
+        }
+        Ok(())
+    }
+}

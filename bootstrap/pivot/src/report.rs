@@ -1,0 +1,177 @@
+//! What a pivot has done, object by object.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::journal::State;
+use crate::object::Key;
+use crate::preflight::Finding;
+use crate::progress::Phase;
+
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// It would move.
+    Planned,
+    /// It is at the target, and no longer at the source.
+    Moved,
+    /// It is at the target, and kept at the source.
+    Copied,
+    /// The target had it already and keeps its own.
+    Left,
+    /// It stays at the source.
+    Stays,
+    /// It is back at the source alone.
+    RolledBack,
+}
+
+/// One object.
+#[derive(Debug, Clone, Serialize)]
+pub struct Entry {
+    /// Which.
+    #[serde(serialize_with = "as_text")]
+    pub object: Key,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, where it is not simply moved.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// It moved although `clusterctl move` would have left it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub beyond_clusterctl: bool,
+    /// How it was verified.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub verified: &'static str,
+}
+
+fn as_text<S: serde::Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}
+
+/// The report.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Identity of the source.
+    pub source: String,
+    /// Identity of the target.
+    pub target: String,
+    /// Each object.
+    pub objects: Vec<Entry>,
+    /// What preflight found.
+    pub findings: Vec<Finding>,
+    /// How many objects preflight tried to create.
+    pub tried: usize,
+    /// Seconds by phase.
+    pub seconds: Vec<(Phase, f64)>,
+    /// Requests to the source.
+    pub source_requests: u64,
+    /// Requests to the target.
+    pub target_requests: u64,
+}
+
+/// Read back from the target after it was written, and compared.
+const COMPARED: &str = "read back: labels, annotations, owners, finalizers, spec and status are equal";
+
+impl Report {
+    /// The objects of a journal, as they are now.
+    pub fn take_objects(&mut self, state: &State) {
+        let Some(plan) = &state.plan else { return };
+        if let Some(header) = &state.header {
+            (self.source, self.target) = (header.source.clone(), header.target.clone());
+        }
+        let keep = state.header.as_ref().is_some_and(|header| header.keep_source);
+        for step in plan.steps() {
+            let key = &step.object;
+            let (outcome, why) = if state.rolled_back {
+                (Outcome::RolledBack, String::new())
+            } else if state.left.contains_key(key) {
+                (Outcome::Left, "the target had it already".to_owned())
+            } else if !state.done {
+                (Outcome::Planned, String::new())
+            } else if keep {
+                (Outcome::Copied, "--keep-source".to_owned())
+            } else if let Some(why) = &step.kept {
+                (Outcome::Copied, why.clone())
+            } else if state.changed.contains(key) {
+                (Outcome::Copied, "it changed at the source after it was copied".to_owned())
+            } else {
+                (Outcome::Moved, String::new())
+            };
+            let why = match &step.beyond {
+                Some(beyond) if why.is_empty() => beyond.clone(),
+                Some(beyond) => format!("{beyond}; {why}"),
+                None => why,
+            };
+            self.objects.push(Entry {
+                object: key.clone(),
+                outcome,
+                why,
+                beyond_clusterctl: step.beyond.is_some(),
+                verified: if state.verified.contains_key(key) && !state.rolled_back { COMPARED } else { "" },
+            });
+        }
+        self.objects.extend(plan.stays.iter().map(|stay| Entry {
+            object: stay.object.clone(),
+            outcome: Outcome::Stays,
+            why: stay.why.clone(),
+            beyond_clusterctl: false,
+            verified: "",
+        }));
+    }
+
+    /// The pivot wrote to, or read from, this directory: nothing has left it.
+    pub(crate) fn saved(&mut self, directory: &str) {
+        for entry in &mut self.objects {
+            if entry.outcome != Outcome::Stays && entry.outcome != Outcome::Left {
+                (entry.outcome, entry.verified) = (Outcome::Copied, "");
+                entry.why = directory.to_owned();
+            }
+        }
+    }
+
+    /// How many objects ended so.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.objects.iter().filter(|entry| entry.outcome == outcome).count()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for entry in &self.objects {
+            write!(f, "{:<10} {}", format!("{:?}", entry.outcome), entry.object)?;
+            let beyond = if entry.beyond_clusterctl { "beyond clusterctl's rules: " } else { "" };
+            if !entry.why.is_empty() {
+                write!(f, " ({beyond}{})", entry.why)?;
+            }
+            writeln!(f)?;
+        }
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        let outcomes = [
+            Outcome::Planned,
+            Outcome::Moved,
+            Outcome::Copied,
+            Outcome::Left,
+            Outcome::Stays,
+            Outcome::RolledBack,
+        ];
+        let counts: Vec<String> = outcomes
+            .iter()
+            .map(|outcome| (outcome, self.count(*outcome)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(outcome, count)| format!("{count} {outcome:?}"))
+            .collect();
+        let verified = self.objects.iter().filter(|entry| !entry.verified.is_empty()).count();
+        let seconds: f64 = self.seconds.iter().map(|(_, seconds)| seconds).sum();
+        writeln!(
+            f,
+            "{}; {verified} read back and equal; {seconds:.1} s, {} requests to the source, {} to the target",
+            if counts.is_empty() { "no objects".to_owned() } else { counts.join(", ") },
+            self.source_requests,
+            self.target_requests
+        )
+    }
+}

@@ -1,0 +1,170 @@
+//! What goes wrong between a pivot and the servers, counted in requests.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Method, Request, Response};
+use kube::client::Body as ClientBody;
+use parking_lot::Mutex;
+use serving::{Body, ClientService};
+use tokio::sync::Notify;
+use tower_service::Service;
+
+use crate::place::Place;
+use crate::watch::Watch;
+
+/// One thing that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The pivot is killed before the server sees the request.
+    KillBefore,
+    /// The pivot is killed after the server has done it.
+    KillAfter,
+    /// This server cannot be reached for so many requests.
+    Away(u64),
+    /// The server does what it is asked, and the answer is lost.
+    LostAnswer,
+}
+
+/// What goes wrong and when; also counts.
+#[derive(Clone, Default)]
+pub struct Faults(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    killed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    requests: u64,
+    planned: Option<(u64, Fault)>,
+    away: Option<(&'static str, u64)>,
+    trace: Vec<String>,
+}
+
+enum Verdict {
+    Pass,
+    Kill { done: bool },
+    Refuse,
+    Lose,
+}
+
+impl Faults {
+    /// `fault` happens at request number `request`, counted from 1 over both servers.
+    pub fn plan(&self, request: u64, fault: Fault) {
+        self.0.state.lock().planned = Some((request, fault));
+    }
+
+    /// Nothing goes wrong any more.
+    pub fn clear(&self) {
+        let mut state = self.0.state.lock();
+        (state.planned, state.away) = (None, None);
+    }
+
+    /// How many requests there were.
+    pub fn requests(&self) -> u64 {
+        self.0.state.lock().requests
+    }
+
+    /// Server, method and path of each request, in order.
+    pub fn trace(&self) -> Vec<String> {
+        self.0.state.lock().trace.clone()
+    }
+
+    /// Done when the pivot is killed.
+    pub async fn killed(&self) {
+        self.0.killed.notified().await;
+    }
+
+    /// The way to `place`, with these faults on it.
+    pub fn between(&self, place: &Place, watch: &Watch) -> Faulty {
+        let user = access::User::master("pivot");
+        Faulty {
+            role: place.role,
+            inner: place.plane.server.client_service(user),
+            faults: self.clone(),
+            watch: watch.clone(),
+        }
+    }
+
+    fn judge(&self, role: &'static str, method: &Method, path: &str) -> Verdict {
+        let mut state = self.0.state.lock();
+        state.requests += 1;
+        state.trace.push(format!("{role} {method} {path}"));
+        if let Some((number, fault)) = state.planned
+            && number == state.requests
+        {
+            state.planned = None;
+            match fault {
+                Fault::KillBefore => return Verdict::Kill { done: false },
+                Fault::KillAfter => return Verdict::Kill { done: true },
+                Fault::LostAnswer => return Verdict::Lose,
+                Fault::Away(requests) => state.away = Some((role, requests)),
+            }
+        }
+        if let Some((away, left)) = &mut state.away
+            && *away == role
+            && *left > 0
+        {
+            *left -= 1;
+            return Verdict::Refuse;
+        }
+        Verdict::Pass
+    }
+}
+
+/// A server with faults on the way to it.
+#[derive(Clone)]
+pub struct Faulty {
+    role: &'static str,
+    inner: ClientService,
+    faults: Faults,
+    watch: Watch,
+}
+
+fn cut_off() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "connection reset")
+}
+
+impl Service<Request<ClientBody>> for Faulty {
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, io::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<ClientBody>) -> Self::Future {
+        let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        let verdict = self.faults.judge(self.role, request.method(), &path);
+        let (faults, watch) = (self.faults.clone(), self.watch.clone());
+        if matches!(verdict, Verdict::Refuse) {
+            return Box::pin(async { Err(cut_off()) });
+        }
+        if matches!(verdict, Verdict::Kill { done: false }) {
+            faults.0.killed.notify_one();
+            return Box::pin(std::future::pending());
+        }
+        let writes = request.method() != Method::GET;
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let Ok(answer) = answer.await;
+            if writes {
+                watch.look();
+            }
+            match verdict {
+                Verdict::Kill { .. } => {
+                    faults.0.killed.notify_one();
+                    std::future::pending().await
+                }
+                Verdict::Lose => Err(cut_off()),
+                Verdict::Pass | Verdict::Refuse => Ok(answer),
+            }
+        })
+    }
+}
