@@ -215,12 +215,12 @@ impl Graph {
     }
 
     fn keep_what_others_use(&mut self, needed: &[Vec<usize>], scope: &Scope) {
-        for index in 0..self.nodes.len() {
+        for (index, needs) in needed.iter().enumerate() {
             if self.moves(index) {
                 continue;
             }
             let used = self.before[index].iter().filter(|owner| self.nodes[**owner].key.is_class());
-            for found in used.chain(&needed[index]).copied().collect::<Vec<usize>>() {
+            for found in used.chain(needs).copied().collect::<Vec<usize>>() {
                 self.kept[found] = Some("objects that stay use it");
             }
         }
