@@ -213,7 +213,8 @@ impl Server {
         let mut items = Vec::new();
         let mut next = String::new();
         loop {
-            let path = format!("{path}?limit={}&continue={}", limits::PAGE, encode(&next));
+            let separator = if path.contains('?') { '&' } else { '?' };
+            let path = format!("{path}{separator}limit={}&continue={}", limits::PAGE, encode(&next));
             let call = Call { accept: Some(METADATA_ONLY), ..Call::read() };
             let mut page: Value = self.send(what, path.trim_end_matches("&continue="), call).await?;
             if let Some(found) = page["items"].as_array_mut() {

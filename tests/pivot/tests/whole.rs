@@ -1,13 +1,16 @@
 //! One pivot from beginning to end.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+use firstlight::plane::start_controllers;
+use pivot::Options;
 use pivot::report::Outcome;
 use pivot_tests::fixture::{Fixture, Size};
+use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{content, wrong_after_move};
 use pivot_tests::{Scene, simulated};
 
 /// For two clusters of seven machines, 86 objects, with everything read back: clusterctl needs 1,248 for 82 objects.
-const REQUESTS: u64 = 410;
+const REQUESTS: u64 = 420;
 
 #[test]
 fn two_clusters_move_with_few_requests() {
@@ -29,5 +32,33 @@ fn two_clusters_move_with_few_requests() {
             "{requests} requests for {moved} objects\n{}",
             scene.faults.trace().join("\n")
         );
+    });
+}
+
+/// Controllers of a paused source put finalizers back on what is about to be deleted.
+#[test]
+fn nothing_stays_behind_while_controllers_run() {
+    let fixture = Fixture::make(Size { clusters: 1, control_plane: 1, workers: 2 }).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        let managers = [scene.source.plane.manager(), scene.target.plane.manager()];
+        for manager in &managers {
+            start_controllers(manager, "core,kubeadm".parse().unwrap());
+        }
+        let before = content(scene.source.objects());
+        let stop = Stop { record: 8, written: true };
+        scene.pivot_with(Options::default(), Some(stop)).unwrap().run().await.unwrap_err();
+        assert!(!content(scene.target.objects()).is_empty());
+        scene.pivot().unwrap().roll_back().await.unwrap();
+        let left: Vec<String> = content(scene.target.objects()).into_keys().collect();
+        assert!(left.is_empty(), "{}", left.join("\n"));
+        scene.pivot().unwrap().run().await.unwrap();
+        let source: Vec<String> = content(scene.source.objects()).into_keys().collect();
+        assert!(source.iter().all(|key| key.ends_with("/stranger")), "{}", source.join("\n"));
+        assert_eq!(content(scene.target.objects()).len(), before.len() - source.len());
+        assert_eq!(scene.watch.violations(), Vec::<String>::new());
+        for manager in managers {
+            manager.stop().await;
+        }
     });
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::copy::uid_of;
 use super::{Pivot, Work, path};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::journal::{Record, Verified};
 use crate::kinds::Kind;
 use crate::limits;
@@ -64,15 +64,44 @@ impl Pivot {
         let deletions: Vec<_> = keys.iter().map(|key| this.delete_one(kind, key, &way, label)).collect();
         let kept: Vec<Option<Key>> =
             stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
-        if matches!(way, Way::Marked)
-            && let Some(key) = keys.first()
-        {
-            let selector = encode(&format!("{}={label}", names::BATCH));
-            let path = format!("{}?labelSelector={selector}", kind.path(&key.namespace));
-            let what = format!("delete {} objects of {}", keys.len(), kind.resource());
-            self.source.delete(&what, &path, &json!({"propagationPolicy": "Background"})).await?;
+        if let (Way::Marked, Some(key)) = (&way, keys.first()) {
+            self.delete_marked(kind, key, label).await?;
         }
         self.journal.append(Record::Deleted { changed: kept.into_iter().flatten().collect() })
+    }
+
+    /// Deletes all objects of a kind and namespace (those of `key`) that carry the label. Controllers put their finalizers back on what
+    /// they have not yet seen deleted, paused or not; once deletion has begun nobody can.
+    async fn delete_marked(&self, kind: &Kind, key: &Key, label: &str) -> Result<()> {
+        let selector = encode(&format!("{}={label}", names::BATCH));
+        let marked = format!("{}?labelSelector={selector}", kind.path(&key.namespace));
+        let (what, options) =
+            (format!("delete {}", kind.resource()), json!({"propagationPolicy": "Background"}));
+        self.source.delete(&what, &marked, &options).await?;
+        for _ in 0..limits::RETRIES {
+            let left = self.source.list_metadata(&format!("list {}", kind.resource()), &marked).await?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            let releases: Vec<_> = left.iter().map(|object| self.release(kind, key, object)).collect();
+            stream::iter(releases).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
+        }
+        Err(Error::Blocked(format!(
+            "{} of namespace {:?} that have moved stay at the source: somebody puts finalizers on them all the time; stop that, then --resume",
+            kind.resource(),
+            key.namespace
+        )))
+    }
+
+    async fn release(&self, kind: &Kind, key: &Key, object: &Value) -> Result<()> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let key = Key { name, ..key.clone() };
+        let patch = json!({"metadata": {"uid": uid_of(object), "finalizers": null}});
+        let path = format!("{}?fieldManager={}", path(kind, &key), names::FIELD_MANAGER);
+        match self.source.patch(&format!("release {key}"), &path, PatchKind::Merge, &patch).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Deletes or marks an object in the state that was verified. Answers the key of one that is another by now.

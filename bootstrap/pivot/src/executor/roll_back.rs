@@ -65,22 +65,29 @@ impl Pivot {
             tracing::warn!(object = %key, "left at the target: it is not what this pivot created");
             return Ok(());
         }
-        let held = there["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
-        if held {
-            let released = json!({"metadata": {
-                "uid": uid_of(&there), "finalizers": null, "annotations": {names::DELETE_FOR_MOVE: ""},
-            }});
-            let what = format!("release {key}");
-            match self.target.patch(&what, &path, PatchKind::Merge, &released).await {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => {}
-            }
+        if held(&there) {
+            self.release_copy(key, &path, uid_of(&there)).await?;
         }
         let options = json!({
             "propagationPolicy": "Background",
             "preconditions": {"uid": uid_of(&there)},
         });
-        self.target.delete(&format!("delete {key}"), &path, &options).await.map(drop)
+        let answer = self.target.delete(&format!("delete {key}"), &path, &options).await?;
+        // Controllers of the target may have put their finalizers back before they saw the deletion.
+        if answer.is_some_and(|answer| held(&answer)) {
+            self.release_copy(key, &path, uid_of(&there)).await?;
+        }
+        Ok(())
+    }
+
+    async fn release_copy(&self, key: &Key, path: &str, uid: &str) -> Result<()> {
+        let patch = json!({"metadata": {
+            "uid": uid, "finalizers": null, "annotations": {names::DELETE_FOR_MOVE: ""},
+        }});
+        match self.target.patch(&format!("release {key}"), path, PatchKind::Merge, &patch).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Gives a Cluster or ClusterClass of the source back the pause that it had.
@@ -98,4 +105,9 @@ impl Pivot {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether finalizers hold an object, or the last state of one.
+fn held(object: &Value) -> bool {
+    object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty())
 }
