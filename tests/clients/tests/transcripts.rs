@@ -61,6 +61,7 @@ transcripts! {
     kinds,
     manifests,
     missing,
+    pivot,
     providers,
     start,
     verbs,
