@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use clusterctl::connection::Choice;
 use engine::Manager;
 use engine::network::RealNetwork;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 
@@ -34,12 +34,8 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
 /// # Errors
 /// Where the file cannot be read or is no kubeconfig.
 pub async fn client(path: &std::path::Path) -> Result<Client> {
-    let failed = || format!("cannot use the kubeconfig {}", path.display());
-    let kubeconfig = Kubeconfig::read_from(path).with_context(failed)?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .with_context(failed)?;
-    Client::try_from(config).with_context(failed)
+    let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
+    Ok(choice.connect().await?.client)
 }
 
 /// What controllers and views share when they work on another process's API server.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use clusterctl::connection::Choice;
+use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::Mutex;
@@ -191,11 +191,8 @@ fn source(way: &WayOptions) -> Result<(PathBuf, Option<PathBuf>)> {
 }
 
 async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
-    let failed = || format!("cannot use the kubeconfig {}", path.display());
-    let kubeconfig = Kubeconfig::read_from(path).with_context(failed)?;
-    let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.with_context(failed)?;
-    Client::try_from(config).with_context(failed)
+    let choice = Choice { kubeconfig: Some(path.to_owned()), context };
+    Ok(choice.connect().await?.client)
 }
 
 async fn open_journal(
