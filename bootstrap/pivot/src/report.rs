@@ -139,7 +139,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for entry in &self.objects {
+        // What is only planned stands in the plan, which is printed before.
+        for entry in self.objects.iter().filter(|entry| entry.outcome != Outcome::Planned) {
             write!(f, "{:<10} {}", format!("{:?}", entry.outcome), entry.object)?;
             let beyond = if entry.beyond_clusterctl { "beyond clusterctl's rules: " } else { "" };
             if !entry.why.is_empty() {
