@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 
 use super::TargetOptions;
+use super::list_images::Providers;
 
 /// Waiting for providers.
 #[derive(Debug, Args)]
@@ -55,31 +56,6 @@ pub struct DeleteOptions {
     include_crd: bool,
     #[command(flatten)]
     target: TargetOptions,
-}
-
-#[derive(Debug, Args)]
-struct Providers {
-    /// Core provider
-    #[arg(long, value_name = "PROVIDER")]
-    core: Option<String>,
-    /// Infrastructure providers
-    #[arg(short = 'i', long, value_name = "PROVIDER", value_delimiter = ',')]
-    infrastructure: Vec<String>,
-    /// Bootstrap providers
-    #[arg(short = 'b', long, value_name = "PROVIDER", value_delimiter = ',')]
-    bootstrap: Vec<String>,
-    /// Control plane providers
-    #[arg(short = 'c', long, value_name = "PROVIDER", value_delimiter = ',')]
-    control_plane: Vec<String>,
-    /// IPAM providers
-    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
-    ipam: Vec<String>,
-    /// Runtime extension providers
-    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
-    runtime_extension: Vec<String>,
-    /// Add-on providers
-    #[arg(long, value_name = "PROVIDER", value_delimiter = ',')]
-    addon: Vec<String>,
 }
 
 /// Says so.
