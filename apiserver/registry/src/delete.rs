@@ -1,5 +1,6 @@
 //! Deleting objects: at once, or marked and held by finalizers.
 
+use futures::stream::{FuturesOrdered, StreamExt};
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use crate::definitions::Served;
 use crate::document::Document;
 use crate::options::Operation;
 use crate::registry::Registry;
-use crate::response::{Deleted, List};
+use crate::response::{Deleted, Item, List};
 use crate::update::{Failure, held};
 use crate::write::Target;
 
@@ -17,6 +18,8 @@ const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 /// How often a deletion is tried again when a change comes between.
 const ATTEMPTS: usize = 100;
+/// Deletions of one collection that are under way at a time.
+const DELETIONS_AT_ONCE: usize = 32;
 
 impl Registry {
     /// Deletes an object, or marks it deleted while finalizers hold it.
@@ -135,14 +138,38 @@ impl Registry {
             list.resource_version_match = "Exact".into();
         }
         let selected = self.list(context, served, namespace, &list).await?;
-        for item in &selected.items {
-            match self.delete(context, served, &item.namespace, &item.name, options).await {
+        let single = Context { warnings: Vec::new(), ..context.clone() };
+        // Several at a time share a commit.
+        let mut deletions = FuturesOrdered::new();
+        let mut items = selected.items.iter();
+        loop {
+            while deletions.len() < DELETIONS_AT_ONCE
+                && let Some(item) = items.next()
+            {
+                deletions.push_back(self.delete_item(single.clone(), served, item, options));
+            }
+            let Some((deleted, warnings)) = deletions.next().await else { break };
+            context.warnings.extend(warnings);
+            match deleted {
                 Ok(_) => {}
                 Err(status) if status.reason == "NotFound" => {}
                 Err(status) => return Err(status),
             }
         }
+        drop(deletions);
         Ok(selected)
+    }
+
+    /// With it, the warnings.
+    async fn delete_item(
+        &self,
+        mut context: Context,
+        served: &Served,
+        item: &Item,
+        options: &DeleteOptions,
+    ) -> (Result<Deleted, Status>, Vec<String>) {
+        let deleted = self.delete(&mut context, served, &item.namespace, &item.name, options).await;
+        (deleted, context.warnings)
     }
 }
 

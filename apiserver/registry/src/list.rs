@@ -70,8 +70,9 @@ impl Registry {
         options: &ListOptions,
     ) -> Result<List, Status> {
         let _ = context;
-        check_options(options)?;
         let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        check_options(options)?;
+        selection.check_fields()?;
         let prefix = keys::namespace(&served.definition, namespace);
         let token = decode_token(&options.continue_token, &prefix)?;
         if token.is_some() && !matches!(options.resource_version.as_str(), "" | "0") {
@@ -87,15 +88,12 @@ impl Registry {
             Some(revision) => (self.at(&prefix, revision, token.is_some()).await?, revision),
             None => self.storage().range(&prefix),
         };
+        // What may be of any age is answered from kube-apiserver's cache, which gives all there is.
+        let any_age = options.resource_version == "0" && token.is_none();
+        let limit = if any_age { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;
-        Ok(page(
-            &Listing { served, prefix: &prefix, view, revision },
-            &entries,
-            start,
-            &selection,
-            options.limit,
-        ))
+        Ok(page(&Listing { served, prefix: &prefix, view, revision }, &entries, start, &selection, limit))
     }
 
     /// The revision that the list must show; `None`: the current one.

@@ -21,6 +21,13 @@ pub(crate) fn schema() -> &'static Schema {
     })
 }
 
+/// Removes what `metadata` has not, and answers the complaints of strict decoding.
+pub(crate) fn prune(object: &mut Value) -> Vec<String> {
+    let Some(metadata) = object.get_mut("metadata") else { return Vec::new() };
+    let removed = machinery::schema::prune(schema(), metadata);
+    removed.into_iter().map(|path| format!("unknown field \"metadata.{path}\"")).collect()
+}
+
 /// Annotations of one object, keys and values, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];

@@ -229,7 +229,8 @@ pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     }
     let fields = object.as_object().into_iter().flat_map(serde_json::Map::keys);
     let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
-    unknown.map(|name| format!("unknown field \"{name}\"")).collect()
+    let unknown = unknown.map(|name| format!("unknown field \"{name}\""));
+    unknown.chain(crate::object_meta::prune(&mut object.clone())).collect()
 }
 
 /// 422: the patched object cannot be read as its kind.

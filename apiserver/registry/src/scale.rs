@@ -89,6 +89,18 @@ fn go_type(value: &Value) -> &'static str {
 
 /// A Scale's types, as Go's decoder checks them.
 fn check_types(scale: &Value) -> Result<(), String> {
+    for (part, holder) in [("spec", "ScaleSpec"), ("status", "ScaleStatus")] {
+        let found = match &scale[part] {
+            Value::Null | Value::Object(_) => continue,
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+        };
+        return Err(format!(
+            "json: cannot unmarshal {found} into Go struct field Scale.{part} of type v1.{holder}"
+        ));
+    }
     for (part, field, wanted) in
         [("spec", "replicas", "int32"), ("status", "replicas", "int32"), ("status", "selector", "string")]
     {
@@ -202,7 +214,7 @@ const FIELDS: [(&str, &[&str]); 5] = [
 
 /// Removes what a Scale has not, and answers the complaints of strict decoding.
 fn prune(scale: &mut Value) -> Vec<String> {
-    let mut unknown = Vec::new();
+    let mut unknown = crate::object_meta::prune(scale);
     let Some(map) = scale.as_object_mut() else { return unknown };
     map.retain(|key, value| {
         let Some((_, inner)) = FIELDS.iter().find(|(field, _)| field == key) else {

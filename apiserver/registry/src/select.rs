@@ -18,21 +18,26 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// From the texts of the query.
+    /// From the texts of the query; [`Self::check_fields`] belongs to it.
     pub(crate) fn parse(served: &Served, labels: &str, fields: &str) -> Result<Self, Status> {
         let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
         let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
-        for term in &fields.terms {
-            let field = term.field.as_str();
-            let own =
-                served.version.selectable_fields.iter().any(|path| path.trim_start_matches('.') == field);
-            let known = matches!(field, "metadata.name" | "metadata.namespace") || own;
-            if !(known || served.strategy().selectable().contains(&field)) {
-                return Err(Status::bad_request(served.strategy().unknown_field(field)));
-            }
-        }
         let deep = fields.terms.iter().any(|term| !is_key(&term.field));
         Ok(Self { labels, fields, served: served.clone(), deep })
+    }
+
+    /// Refuses fields that the kind cannot be selected by.
+    pub(crate) fn check_fields(&self) -> Result<(), Status> {
+        let strategy = self.served.strategy();
+        for term in &self.fields.terms {
+            let field = term.field.as_str();
+            let mut own =
+                self.served.version.selectable_fields.iter().map(|path| path.trim_start_matches('.'));
+            if !(is_key(field) || own.any(|own| own == field) || strategy.selectable().contains(&field)) {
+                return Err(Status::bad_request(strategy.unknown_field(field)));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

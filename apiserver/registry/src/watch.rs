@@ -48,8 +48,9 @@ impl Registry {
         options: &WatchOptions,
     ) -> Result<Watch, Status> {
         let _ = context;
-        check_options(options)?;
         let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+        check_options(options)?;
+        selection.check_fields()?;
         let text = options.resource_version.as_str();
         let asked: u64 = match text {
             "" => 0,

@@ -175,6 +175,11 @@ impl Query {
         if !dry_run.is_empty() {
             body["dryRun"] = dry_run.into();
         }
+        for precondition in ["uid", "resourceVersion"] {
+            if let Some(value) = self.get(precondition).filter(|value| !value.is_empty()) {
+                body["preconditions"][precondition] = value.into();
+            }
+        }
         Ok(body)
     }
 }

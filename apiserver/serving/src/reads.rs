@@ -24,7 +24,8 @@ impl Asked<'_> {
     /// 406.
     pub(crate) fn media(&self, served: &Served, streams: bool) -> Result<Media, Status> {
         let kind = match self.subresource() {
-            Subresource::Scale => ("autoscaling/v1", "Scale"),
+            Subresource::Scale if served.definition.built_in => ("autoscaling/v1", "Scale"),
+            // Of a custom object everything is JSON or YAML.
             _ => (&*served.api_version(), &*served.definition.kind),
         };
         let protobuf = machinery::protobuf::is_known(kind.0, kind.1);

@@ -46,7 +46,7 @@ pub(crate) struct Flight {
 impl Flight {
     /// Nothing to make durable: every transaction in it was refused.
     pub(crate) fn is_empty(&self) -> bool {
-        self.batch.changes.is_empty()
+        self.batch.changes.is_empty() && !self.batch.quiet
     }
 
     /// Answers everybody, with `failure` if there was one. A caller that went away does not mind.
@@ -137,6 +137,15 @@ impl Head {
         flight.batch.revision = flight.batch.changes.last().map_or(Revision::NONE, |change| change.revision);
         flight.batch.trim = trim(flight.events.len());
         Some(flight)
+    }
+
+    /// An empty batch for the engine's own sake, where nothing else is under way.
+    pub(crate) fn take_quiet(&mut self, revision: Revision) -> Option<Flight> {
+        if self.failure.is_some() || std::mem::replace(&mut self.flushing, true) {
+            return None;
+        }
+        let batch = Batch { revision, quiet: true, ..Batch::default() };
+        Some(Flight { batch, events: Vec::new(), replies: Vec::new() })
     }
 
     /// Forgets what a published batch made pending.

@@ -124,6 +124,14 @@ impl History {
         }
     }
 
+    /// Adds an event that was read from the engine, where its values stay. Only before the first [`Self::push`].
+    pub(crate) fn push_numbers(&mut self, change: &Change) {
+        let Change { key, revision, previous, time, .. } = change;
+        let numbers = Numbers { key: key.clone(), revision: *revision, previous: *previous };
+        self.events.push_back(Recorded { known: Known::Numbers(numbers), time: *time });
+        self.without_values += 1;
+    }
+
     /// Drops everything up to and including `revision`.
     pub(crate) fn trim(&mut self, revision: Revision) {
         while let Some(oldest) = self.events.front()

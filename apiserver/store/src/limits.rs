@@ -10,13 +10,16 @@ pub const HISTORY_AGE: Duration = Duration::from_secs(600);
 
 /// Values of the history that are kept in memory, bytes. Older ones are read from the engine when a watcher or a list goes back that
 /// far, which is rare: clients that lost their connection come back within seconds.
-pub const HISTORY_MEMORY_BYTES: usize = 32 << 20;
+pub const HISTORY_MEMORY_BYTES: usize = 16 << 20;
 
 /// Events that are read from the engine at a time.
 pub const READ_EVENTS: usize = 256;
 
 /// A commit trims at most this many events, so that trimming never holds up a write noticeably.
 pub const TRIM_EVENTS_MAX: usize = 512;
+
+/// When nothing was written for so long, the engine prepares for the next start.
+pub const QUIET: Duration = Duration::from_secs(1);
 
 /// Operations that one batch (one fsync) takes at most, unless a single transaction is larger.
 pub const BATCH_OPERATIONS_MAX: usize = 2_000;

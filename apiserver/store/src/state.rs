@@ -121,12 +121,11 @@ impl State {
                     change.key, change.revision, change.previous
                 ));
             }
-            let time = change.time;
-            let event = Arc::new(event_of(change, prev));
-            state.apply(&event);
             if in_history {
-                state.history.push(event, time, &state.limits);
+                // Its values are read when somebody goes back that far.
+                state.history.push_numbers(&change);
             }
+            state.apply(&event_of(change, prev));
         }
         Ok(state)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use machinery::clock::Clock;
@@ -12,7 +13,7 @@ use crate::error::{CommitError, EngineError, HistoryError};
 use crate::head::{Flight, Head};
 use crate::history::Version;
 use crate::key::{Key, Prefix};
-use crate::limits::HistoryLimits;
+use crate::limits::{HistoryLimits, QUIET};
 use crate::revision::Revision;
 use crate::state::{Event, Page, Snapshot, State, Stored, stored_of};
 use crate::watch::Watcher;
@@ -110,6 +111,8 @@ pub(crate) struct Inner {
     clock: Clock,
     head: Mutex<Head>,
     pub(crate) state: RwLock<State>,
+    /// Somebody waits until nobody writes.
+    awaiting_quiet: AtomicBool,
 }
 
 impl Store {
@@ -143,7 +146,8 @@ impl Store {
         let state = State::replay(loaded, limits)
             .map_err(|reason| EngineError::Damaged { file: engine.name(), reason })?;
         let head = Mutex::new(Head::at(state.revision));
-        Ok(Self(Arc::new(Inner { engine, blocking, clock, head, state: RwLock::new(state) })))
+        let (state, awaiting_quiet) = (RwLock::new(state), AtomicBool::new(false));
+        Ok(Self(Arc::new(Inner { engine, blocking, clock, head, state, awaiting_quiet })))
     }
 
     /// The last revision that readers see.
@@ -247,7 +251,7 @@ impl Store {
         if lead {
             if self.0.blocking {
                 // Of its own, so that a caller that goes away does not take the others' transactions with it.
-                tokio::spawn(self.0.clone().flush());
+                tokio::spawn(self.0.clone().flush_and_settle());
             } else {
                 self.0.flush_inline();
             }
@@ -300,19 +304,52 @@ impl Inner {
         }
     }
 
-    async fn flush(self: Arc<Self>) {
-        while let Some(mut flight) = self.take() {
-            let result = if flight.is_empty() {
-                Ok(())
-            } else {
-                let batch = std::mem::take(&mut flight.batch);
-                let engine = self.engine.clone();
-                let (batch, result) = commit_blocking(engine, batch).await;
-                flight.batch = batch;
-                result
-            };
-            self.finish(flight, result);
+    async fn flush(&self) {
+        while let Some(flight) = self.take() {
+            self.fly(flight).await;
         }
+    }
+
+    async fn fly(&self, mut flight: Flight) {
+        let result = if flight.is_empty() {
+            Ok(())
+        } else {
+            let batch = std::mem::take(&mut flight.batch);
+            let engine = self.engine.clone();
+            let (batch, result) = commit_blocking(engine, batch).await;
+            flight.batch = batch;
+            result
+        };
+        self.finish(flight, result);
+    }
+
+    async fn flush_and_settle(self: Arc<Self>) {
+        self.flush().await;
+        if self.awaiting_quiet.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // Whoever waits here must not keep a store, and the lock of its directory, that everybody else has dropped.
+        let (clock, store) = (self.clock.clone(), Arc::downgrade(&self));
+        drop(self);
+        while let Some(before) = store.upgrade().map(|store| store.state.read().revision) {
+            clock.sleep(QUIET).await;
+            let Some(store) = store.upgrade() else { return };
+            if store.state.read().revision == before && store.settle(before).await {
+                return;
+            }
+        }
+    }
+
+    /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
+    async fn settle(&self, revision: Revision) -> bool {
+        let flight = self.head.lock().take_quiet(revision);
+        if let Some(flight) = flight {
+            self.fly(flight).await;
+            self.flush().await;
+        }
+        self.awaiting_quiet.store(false, Ordering::Release);
+        // Whoever wrote before the last line relied on this task.
+        self.state.read().revision == revision || self.awaiting_quiet.swap(true, Ordering::AcqRel)
     }
 
     /// Publishes and answers, in this order: whoever hears of a write can read it.
@@ -323,7 +360,7 @@ impl Inner {
             Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
         };
         match &failure {
-            None if flight.is_empty() => {}
+            None if flight.batch.changes.is_empty() => {}
             None => {
                 self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
                 self.head.lock().published(&flight);

@@ -169,8 +169,28 @@ async fn a_newer_format_is_refused_with_both_numbers() {
         transaction.commit().unwrap();
     })
     .await;
-    assert!(matches!(error, EngineError::Newer { found: 99, supported: 1, .. }), "{error}");
-    assert!(error.to_string().contains("99") && error.to_string().contains("format 1"), "{error}");
+    assert!(matches!(error, EngineError::Newer { found: 99, supported: 2, .. }), "{error}");
+    assert!(error.to_string().contains("99") && error.to_string().contains("format 2"), "{error}");
+}
+
+/// So that an older version, which could not read new rows, refuses the whole.
+#[tokio::test]
+async fn the_first_write_raises_an_older_format() {
+    const META: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("meta");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store.redb");
+    drop(open(directory.path()).await.unwrap());
+    let database = redb::Database::open(&file).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(META).unwrap().insert("format", 1).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let store = open(directory.path()).await.unwrap();
+    store.commit(vec![create(1)]).await.unwrap();
+    drop(store);
+    let database = redb::Database::open(&file).unwrap();
+    let meta = redb::ReadableDatabase::begin_read(&database).unwrap().open_table(META).unwrap();
+    assert_eq!(meta.get("format").unwrap().unwrap().value(), 2);
 }
 
 #[tokio::test]

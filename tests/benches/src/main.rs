@@ -1,10 +1,14 @@
 //! `cargo xtask bench`: takes the figures of docs/BENCHMARKS.md from the release binary and prints them as its table.
 
 mod clusters;
+mod durability;
+mod http2;
 mod objects;
 mod operations;
 mod server;
 mod start;
+mod watches;
+mod wire;
 
 use std::path::PathBuf;
 
@@ -78,5 +82,7 @@ async fn main() -> Result<()> {
     print("| figure | median | range |\n|---|---|---|");
     start::run(&bench).await?;
     clusters::run(&bench).await?;
-    operations::run(&bench).await
+    operations::run(&bench).await?;
+    durability::run(&bench).await?;
+    watches::run(&bench).await
 }

@@ -41,6 +41,15 @@ pub fn load(number: usize) -> Value {
            "spec": fields})
 }
 
+/// An object of about 11 KB with its `managedFields`.
+pub fn large(number: usize) -> Value {
+    let mut object = load(number);
+    for n in 0..40 {
+        object["spec"][format!("field{n}")] = format!("{number:06}-{n:02}-{}", "x".repeat(210)).into();
+    }
+    object
+}
+
 /// The plain cluster of the comparison: `control_plane` + `workers` machines, start-up durations 10+2+2+2 s or zero, no jitter.
 pub fn cluster(
     name: &str,

@@ -14,7 +14,9 @@ use tokio::time::Instant;
 /// A running `firstlight serve` on a data directory of its own.
 pub struct Server {
     child: Child,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
+    /// Where it listens on loopback.
+    pub port: u16,
     /// When it was executed.
     pub started: Instant,
     /// A client with the administrator's kubeconfig.
@@ -55,7 +57,13 @@ impl Server {
             }
             clock.sleep(Duration::from_millis(2)).await;
         };
-        Ok(Self { child, _folder: folder, started, client })
+        let port = client_port(&kubeconfig).await?;
+        Ok(Self { child, folder, port, started, client })
+    }
+
+    /// The administrator's.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
     }
 
     fn proc(&self, file: &str) -> PathBuf {
@@ -111,6 +119,12 @@ impl Drop for Server {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+async fn client_port(kubeconfig: &Path) -> Result<u16> {
+    let read = kube::config::Kubeconfig::read_from(kubeconfig)?;
+    let config = kube::Config::from_custom_kubeconfig(read, &Default::default()).await?;
+    config.cluster_url.port_u16().context("the kubeconfig names no port")
 }
 
 async fn ready(client: &Client) -> bool {

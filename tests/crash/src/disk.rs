@@ -48,6 +48,7 @@ struct Content {
     blocks: BTreeSet<u64>,
     failure: Option<(usize, Failure)>,
     failed: bool,
+    read: u64,
 }
 
 /// A disk in memory. Clones are the same disk.
@@ -83,6 +84,11 @@ impl Recorder {
     /// How much was done so far.
     pub fn accesses(&self) -> usize {
         self.0.lock().log.len()
+    }
+
+    /// How many bytes were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.0.lock().read
     }
 
     /// What was done so far, and on what.
@@ -135,7 +141,8 @@ impl StorageBackend for Backend {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let content = self.0.0.lock();
+        let mut content = self.0.0.lock();
+        content.read += out.len() as u64;
         let start = usize::try_from(offset).unwrap();
         let found = content.live.get(start..start + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         out.copy_from_slice(found);

@@ -16,6 +16,8 @@ use crate::disk::Recorder;
 /// Short, so that the script trims all the time.
 const LIMITS: HistoryLimits = HistoryLimits { revisions: 12, age: Duration::ZERO, memory: 4_000 };
 const KEYS: u64 = 12;
+/// Before every so many transactions nobody writes for a while.
+const QUIET_EVERY: usize = 8;
 /// From a few bytes to several pages.
 const SIZES: [usize; 6] = [3, 40, 400, 3_400, 5_000, 20_000];
 
@@ -83,8 +85,11 @@ fn transaction(expected: &Expected, step: usize, random: &Random) -> Vec<Operati
         let key = Key::new("g.io", "things", Some("ns"), &format!("k{number}")).unwrap();
         let size = SIZES[usize::try_from(random.number() % SIZES.len() as u64).unwrap()];
         let value = move |revision: Revision| {
-            let text = format!("{number}/{step}@{revision} ");
-            Bytes::from(text.repeat(1 + size / text.len()))
+            let mut value = format!("{number}/{step}@{revision} ").into_bytes();
+            // Nothing that compression makes shorter.
+            let filler = Random::seeded(revision.0);
+            value.extend(std::iter::repeat_with(|| filler.number().to_le_bytes()).take(size / 8).flatten());
+            Bytes::from(value)
         };
         operations.push(match expected.objects.get(&key) {
             None => Operation::create(key, value),
@@ -104,7 +109,11 @@ pub async fn perform(
 ) -> (Vec<Mark>, Option<CommitError>) {
     let mut marks = vec![Mark { accesses: disk.accesses(), expected: Expected::of(store) }];
     for step in 0..steps {
-        tokio::time::advance(Duration::from_secs(1)).await;
+        if step % QUIET_EVERY == QUIET_EVERY - 1 {
+            tokio::time::sleep(3 * store::limits::QUIET).await;
+        } else {
+            tokio::time::advance(store::limits::QUIET / 2).await;
+        }
         let operations = transaction(&marks[marks.len() - 1].expected, step, random);
         let before = marks[marks.len() - 1].expected.revision;
         match store.commit(operations).await {

@@ -119,6 +119,14 @@ fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
             _ => None,
         })
         .collect();
+    // Several may have asked for the same deletion, of which one is enough: the one that could have done it first.
+    let mut first: BTreeMap<(&str, Revision), u64> = BTreeMap::new();
+    for operation in operations {
+        if let (Request::Delete(expected), Answer::Unknown) = (&operation.request, &operation.answer) {
+            let call = first.entry((&operation.key, *expected)).or_insert(operation.call);
+            *call = operation.call.min(*call);
+        }
+    }
     let resolved = |operation: &Operation| {
         let mut operation = operation.clone();
         if operation.answer != Answer::Unknown {
@@ -130,7 +138,8 @@ fn resolve(operations: &[Operation], log: &Log) -> Vec<Operation> {
                 (revision, Answer::Written(revision))
             }
             Request::Delete(expected) => {
-                if deleted_by_answer.contains(&(operation.key.as_str(), *expected)) {
+                let deletes = (operation.key.as_str(), *expected);
+                if deleted_by_answer.contains(&deletes) || first.get(&deletes) != Some(&operation.call) {
                     return None;
                 }
                 (deletion(&operation.key, *expected)?, Answer::Deleted)

@@ -132,7 +132,14 @@ fn right_histories_are_accepted() {
         .read(B, 32, 33, 15)
         .accepted();
     let deleted = [events(), vec![event(Kind::Deleted, B, 15, 13)]].concat();
-    right().watch(9, deleted).unknown(B, 20, Request::Delete(13)).missing(B, 30, 31).accepted();
+    right().watch(9, deleted.clone()).unknown(B, 20, Request::Delete(13)).missing(B, 30, 31).accepted();
+    // Of two that asked for the same deletion and heard nothing, one did it.
+    right()
+        .watch(9, deleted)
+        .unknown(B, 20, Request::Delete(13))
+        .unknown(B, 25, Request::Delete(13))
+        .missing(B, 30, 31)
+        .accepted();
 }
 
 #[test]

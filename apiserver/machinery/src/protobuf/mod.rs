@@ -27,7 +27,9 @@ const ITEMS_FIELD: u64 = 1;
 ///
 /// The error is a sentence; for a kind that is not known here it names the kind.
 pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value, String> {
-    let body = bytes.strip_prefix(MAGIC).ok_or("the body does not begin with the protobuf prefix k8s\\0")?;
+    let body = bytes
+        .strip_prefix(MAGIC)
+        .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
     let unknown = message(body, known("runtime.Unknown")?, 0)?;
     let text = |name: &str| unknown.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let (default_version, default_name) = default_kind.unzip();

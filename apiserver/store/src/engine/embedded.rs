@@ -1,10 +1,10 @@
 //! The default engine: one redb file.
 //!
 //! Table `changes` holds a row a revision, table `meta` four numbers. After the store was opened only the older part of the history
-//! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off: it would cost a second fsync
-//! with every commit, while the repair after a crash reads a file that is as short as the history.
+//! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off but for batches that are made
+//! because nobody writes: it costs a second fsync, and spares the next start from reading the whole file twice after a crash.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
 
 use super::row::{self, FORMAT};
-use super::{Batch, Change, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, ChangeKind, Engine, Loaded, removed_by_trim};
 use crate::directory::{DataDirectory, failed, private_file};
 use crate::error::EngineError;
 use crate::limits::EMBEDDED_CACHE_BYTES;
@@ -34,7 +34,7 @@ const META_REVISION: &str = "revision";
 const META_COMPACTED: &str = "compacted";
 /// The number of rows: a lost page would otherwise be a silently forgotten object.
 const META_ROWS: &str = "rows";
-/// Fewer revisions than this are read by one thread.
+/// Fewer rows than this are read by one thread.
 const SHARE: u64 = 10_000;
 
 /// Opens the place that redb writes to; crash tests put their own in its stead.
@@ -281,31 +281,50 @@ fn load(open: &Open) -> Result<Loaded, redb::Error> {
     let Meta { format, revision, compacted, rows } = open.meta;
     let first =
         open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    let share = (revision.0.saturating_sub(first) / cores).max(SHARE);
     // The last part has no end: a row behind the newest revision is damage, which has to be found.
-    let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share as usize).collect();
+    let span = revision.0.saturating_sub(first);
+    let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share(span)).collect();
     let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
-    let ranges: Vec<(u64, Option<u64>)> = starts.iter().copied().zip(ends).collect();
-    let changes = match ranges.as_slice() {
-        [all] => load_range(open, *all)?,
-        ranges => std::thread::scope(|scope| {
-            let parts: Vec<_> = ranges.iter().map(|range| scope.spawn(|| load_range(open, *range))).collect();
-            let mut changes = Vec::with_capacity(usize::try_from(rows.min(1 << 20)).unwrap_or_default());
-            for part in parts {
-                changes.append(&mut part.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-            }
-            Ok::<_, redb::Error>(changes)
-        })?,
-    };
+    let ranges = starts.iter().copied().zip(ends).collect();
+    let parts = on_all_cores(ranges, |range| read_numbers(open, range))?;
+    let mut changes = parts.concat();
     if changes.len() as u64 != rows {
         return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
     }
+    let replaced: HashSet<Revision> = changes.iter().map(|change| change.previous).collect();
+    let current =
+        |change: &&mut Change| change.kind == ChangeKind::Put && !replaced.contains(&change.revision);
+    let mut current: Vec<&mut Change> = changes.iter_mut().filter(current).collect();
+    let size = share(current.len() as u64);
+    let shares = current.chunks_mut(size).collect();
+    on_all_cores(shares, |share| read_values(open, share))?;
     Ok(Loaded { revision, compacted, changes, format })
 }
 
-/// The rows from one revision up to, and not with, another.
-fn load_range(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
+/// How many of `count` things each core gets.
+fn share(count: u64) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    usize::try_from((count / cores).max(SHARE)).unwrap_or(usize::MAX)
+}
+
+/// Does the parts of some work at once, and gives what they gave in their order.
+fn on_all_cores<P: Send, T: Send>(
+    mut parts: Vec<P>,
+    work: impl Fn(P) -> Result<T, redb::Error> + Sync,
+) -> Result<Vec<T>, redb::Error> {
+    if parts.len() == 1
+        && let Some(part) = parts.pop()
+    {
+        return Ok(vec![work(part)?]);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| work(part))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// The rows from one revision up to, and not with, another; checked, without their values.
+fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
     let table = open.database.begin_read()?.open_table(CHANGES)?;
     let rows = match to {
         Some(to) => table.range(from..to)?,
@@ -314,9 +333,21 @@ fn load_range(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>
     let mut changes = Vec::new();
     for entry in rows {
         let (revision, row) = entry?;
-        changes.push(row::decode(Revision(revision.value()), row.value()).map_err(redb::Error::Corrupted)?);
+        let change = row::decode_without_value(Revision(revision.value()), row.value());
+        changes.push(change.map_err(redb::Error::Corrupted)?);
     }
     Ok(changes)
+}
+
+fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    for change in changes {
+        let Some(row) = table.get(change.revision.0)? else {
+            return Err(redb::Error::Corrupted(format!("revision {} has gone", change.revision)));
+        };
+        change.value = row::decode(change.revision, row.value()).map_err(redb::Error::Corrupted)?.value;
+    }
+    Ok(())
 }
 
 fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {
@@ -331,9 +362,10 @@ fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb
 }
 
 fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
-    let mut meta = Meta { revision: batch.revision, ..open.meta };
+    let mut meta = Meta { format: FORMAT, revision: batch.revision, ..open.meta };
     let mut transaction = open.database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
+    transaction.set_quick_repair(batch.quiet);
     {
         let mut changes = transaction.open_table(CHANGES)?;
         for change in &batch.changes {
@@ -355,6 +387,9 @@ fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
             meta.compacted = trim;
         }
         let mut numbers = transaction.open_table(META)?;
+        if open.meta.format != meta.format {
+            numbers.insert(META_FORMAT, meta.format)?;
+        }
         numbers.insert(META_REVISION, meta.revision.0)?;
         numbers.insert(META_COMPACTED, meta.compacted.0)?;
         numbers.insert(META_ROWS, meta.rows)?;

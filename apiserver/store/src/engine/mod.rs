@@ -57,6 +57,8 @@ pub struct Batch {
     pub revision: Revision,
     /// Drop the history up to and including this revision.
     pub trim: Option<Revision>,
+    /// Nobody writes at present: there is time to leave things so that the next start is quick. Such a batch has no changes.
+    pub quiet: bool,
 }
 
 /// Everything that an engine holds.
@@ -66,7 +68,7 @@ pub struct Loaded {
     pub revision: Revision,
     /// The rows after this revision are the history.
     pub compacted: Revision,
-    /// All rows, in the order of their revisions.
+    /// All rows, in the order of their revisions. A row that another one replaced may lack its value: [`Engine::read`] gives it.
     pub changes: Vec<Change>,
     /// The storage format found.
     pub format: u64,

@@ -75,6 +75,7 @@ impl Sled {
         for change in &batch.changes {
             writes.insert(&row_key(change.revision), row::encode(change));
         }
+        meta.format = FORMAT;
         meta.revision = batch.revision;
         meta.rows += batch.changes.len() as u64;
         if let Some(trim) = batch.trim.filter(|trim| *trim > meta.compacted) {
@@ -211,6 +212,9 @@ impl Engine for Sled {
     }
 
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
+        if batch.quiet {
+            return Ok(());
+        }
         let mut meta = self.meta.lock();
         *meta = self.write(batch, *meta)?;
         Ok(())
