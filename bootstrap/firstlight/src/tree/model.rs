@@ -61,6 +61,12 @@ pub fn all_available(objects: &Objects) -> bool {
     !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, "Available"))
 }
 
+/// Whether all clusters are Available and every machine has its node.
+pub fn all_have_nodes(objects: &Objects) -> bool {
+    all_available(objects)
+        && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+}
+
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
     let here =
         |object: &&Value| namespace(object) == namespace(cluster) && cluster_of(object) == name(cluster);
