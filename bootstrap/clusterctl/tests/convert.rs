@@ -24,7 +24,8 @@ fn without_zeros(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, value| !(FALSE.contains(&name.as_str()) && *value == false));
-            let zeros = |status: &Value| status.as_object().is_some_and(|all| all.values().all(|one| *one == 0));
+            let zeros =
+                |status: &Value| status.as_object().is_some_and(|all| all.values().all(|one| *one == 0));
             fields.retain(|name, value| !(name == "status" && zeros(value)));
             fields.values_mut().for_each(without_zeros);
         }
@@ -54,15 +55,14 @@ fn what_clusterctl_converts_without_loss_means_the_same() {
 }
 
 fn object(kind: &str, version: &str, rest: Value) -> Value {
-    let mut object = json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": kind, "metadata": {"name": "a"}});
+    let mut object =
+        json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": kind, "metadata": {"name": "a"}});
     object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
     object
 }
 
 fn old_machine() -> Value {
-    let reference = |group: &str, kind: &str| {
-        json!({"apiVersion": format!("{group}.cluster.x-k8s.io/v1beta1"), "kind": kind, "name": "n", "namespace": "default", "uid": "1"})
-    };
+    let reference = |group: &str, kind: &str| json!({"apiVersion": format!("{group}.cluster.x-k8s.io/v1beta1"), "kind": kind, "name": "n", "namespace": "default", "uid": "1"});
     json!({
         "clusterName": "c", "version": "v1.30.0", "failureDomain": "f", "nodeDrainTimeout": "90s", "nodeDeletionTimeout": "0s",
         "bootstrap": {"configRef": reference("bootstrap", "KubeadmConfigTemplate")},

@@ -45,9 +45,7 @@ pub(super) fn reference(object: &mut Value, pointer: &str) {
     let version = old["apiVersion"].as_str().unwrap_or_default();
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let mut new = Map::new();
-    for (field, value) in
-        [("apiGroup", group), ("kind", text(&old, "kind")), ("name", text(&old, "name"))]
-    {
+    for (field, value) in [("apiGroup", group), ("kind", text(&old, "kind")), ("name", text(&old, "name"))] {
         if !value.is_empty() {
             new.insert(field.to_owned(), value.into());
         }

@@ -66,9 +66,8 @@ fn converted(text: &[u8]) -> Result<Converted> {
 /// Converts an object; `false` where its kind is none of the core group.
 fn convert(object: &mut Value, index: usize) -> Result<bool> {
     let kind = text_of(object, "kind").to_owned();
-    let converted = kinds::convert(&kind, object).context(|| {
-        format!("failed to convert resource {GROUP}/v1beta1, Kind={kind} at index {index}")
-    })?;
+    let converted = kinds::convert(&kind, object)
+        .context(|| format!("failed to convert resource {GROUP}/v1beta1, Kind={kind} at index {index}"))?;
     if converted {
         object["apiVersion"] = format!("{GROUP}/{TARGET}").into();
     }

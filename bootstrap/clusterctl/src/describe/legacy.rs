@@ -18,8 +18,7 @@ pub(super) fn rows(tree: &Node, paint: Paint, now: DateTime<Utc>) -> Vec<[Cell; 
 }
 
 fn node_rows(node: &Node, prefix: &str, paint: Paint, now: DateTime<Utc>, rows: &mut Vec<[Cell; 6]>) {
-    let mut row =
-        node.condition("Ready").map(|ready| condition_row(ready, paint, now)).unwrap_or_default();
+    let mut row = node.condition("Ready").map(|ready| condition_row(ready, paint, now)).unwrap_or_default();
     row[0] = paint.cell(Colour::Grey, prefix).and(name(node, paint));
     if let Content::Group(group) = &node.content {
         let shown = group.items.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(", ");
