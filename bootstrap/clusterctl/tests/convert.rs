@@ -7,7 +7,7 @@ use clusterctl::yaml;
 use serde_json::{Value, json};
 
 fn read(text: &[u8]) -> Vec<Value> {
-    yaml::split(text).into_iter().map(|document| yaml::read(document).unwrap()).collect()
+    yaml::split(text).into_iter().map(|document| yaml::read(&document).unwrap()).collect()
 }
 
 /// Removes what clusterctl writes where nothing was set: booleans that are false, and states of zeros.

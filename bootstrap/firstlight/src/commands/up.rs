@@ -10,7 +10,7 @@ use crate::cli::UpOptions;
 use crate::manifests::apply::apply_all;
 use crate::manifests::read::{Document, read_all};
 use crate::process::Process;
-use crate::tree::model::{Objects, all_available, all_have_nodes, entries};
+use crate::tree::model::{Objects, all_at_rest, all_available, entries};
 use crate::tree::view::{Screen, View, show};
 
 /// Runs until it is interrupted, or with `--exit-when-available` until every cluster is Available.
@@ -80,8 +80,8 @@ fn handed_over_already(target: &Path) -> String {
 async fn watch(process: &Process, view: &View, options: &UpOptions, pivot: Option<&AfterUp>) -> Result<()> {
     let clock = machinery::clock::Clock::system();
     let mut screen = Screen::new(&clock);
-    // What has no node yet cannot move.
-    let enough = if pivot.is_some() { all_have_nodes } else { all_available };
+    // A pivot begins when all is at rest: what has no node yet cannot move.
+    let enough = if pivot.is_some() { all_at_rest } else { all_available };
     let until_available = show(view, &mut screen, enough);
     match options.wait {
         None => until_available.await?,
