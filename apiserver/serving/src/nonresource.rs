@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use http::header::CACHE_CONTROL;
 use http::request::Parts;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Response};
 use machinery::status::Status;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::body::Body;
 use crate::handle::Reply;
 use crate::negotiate::{Media, Offer, negotiate};
 use crate::options::VersionInfo;
 use crate::query::Query;
 use crate::server::Shared;
+
+/// Answers a path that the embedder has added.
+pub(crate) type GivenPath = Arc<dyn Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>;
 
 impl Shared {
     /// Answers a request for a path that is no resource. Nothing here reads a body.
@@ -25,6 +30,9 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let path = parts.uri.path();
+        if let Some(reply) = self.given_path(path, parts).await {
+            return reply;
+        }
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let known = self.only_get(path, parts).or_else(|| self.health(path, &query));
         let answer = match known {
@@ -37,6 +45,20 @@ impl Shared {
             None => Answer::page_not_found(),
         };
         answer.into()
+    }
+
+    /// What the embedder answers.
+    async fn given_path(&self, path: &str, parts: &Parts) -> Option<Reply> {
+        let (_, answer) = self.options.paths.iter().find(|(given, _)| *given == path)?;
+        let outcome = if parts.method == Method::GET {
+            answer().await
+        } else {
+            Err(Status::method_not_allowed("the server does not allow this method on the requested resource"))
+        };
+        Some(match outcome {
+            Ok(response) => Reply::Response(Box::new(response)),
+            Err(status) => Answer::error(&status, &parts.headers).into(),
+        })
     }
 
     /// Documents that can only be read.
@@ -96,8 +118,9 @@ impl Shared {
         paths.extend(others.map(str::to_owned));
         if self.options.tokens.is_some() {
             paths.extend([DISCOVERY_PATH, JWKS_PATH].map(str::to_owned));
-            paths.sort();
         }
+        paths.extend(self.options.paths.iter().map(|(path, _)| (*path).to_owned()));
+        paths.sort();
         json!({ "paths": paths })
     }
 }

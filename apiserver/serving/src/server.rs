@@ -14,6 +14,7 @@ use futures::future::BoxFuture;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
 use machinery::clock::Clock;
+use machinery::status::Status;
 use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ use crate::flows::Flows;
 use crate::health::Check;
 use crate::lines::Lines;
 use crate::metrics::Metrics;
+use crate::nonresource::GivenPath;
 use crate::openapi::OpenApi;
 use crate::options::VersionInfo;
 use crate::reviews::{TOKEN, TokenRequests};
@@ -57,6 +59,7 @@ pub(crate) struct Options {
     pub(crate) tokens: Option<Tokens>,
     pub(crate) connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
     pub(crate) checks: Vec<(String, Check)>,
+    pub(crate) paths: Vec<(&'static str, GivenPath)>,
 }
 
 /// Collects what a [`Server`] needs.
@@ -122,6 +125,17 @@ impl Builder {
         self
     }
 
+    /// Adds a path that is no resource. It is read (`GET`) by those whose roles name it in `nonResourceURLs`.
+    #[must_use]
+    pub fn path(
+        mut self,
+        path: &'static str,
+        answer: impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync + 'static,
+    ) -> Self {
+        self.options.paths.push((path, Arc::new(answer)));
+        self
+    }
+
     /// The server.
     pub fn build(self) -> Server {
         Server {
@@ -155,6 +169,7 @@ impl Server {
                 connects: Vec::new(),
                 // The store is in this process and answers or the process ends; the name is what tools ask for.
                 checks: vec![("etcd".to_owned(), Arc::new(|| Ok(())))],
+                paths: Vec::new(),
             },
         }
     }

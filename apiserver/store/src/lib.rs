@@ -34,5 +34,5 @@ pub use key::{Key, Prefix};
 pub use limits::HistoryLimits;
 pub use revision::Revision;
 pub use state::{Event, EventKind, Page, Snapshot, Stored};
-pub use store::{Operation, Store, Value};
+pub use store::{Operation, Store, Value, Verified};
 pub use watch::Watcher;

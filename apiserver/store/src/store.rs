@@ -8,7 +8,7 @@ use bytes::Bytes;
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
-use crate::engine::{Batch, Change, Engine};
+use crate::engine::{Batch, Change, Engine, Loaded};
 use crate::error::{CommitError, EngineError, HistoryError};
 use crate::head::{Flight, Head};
 use crate::history::Version;
@@ -100,6 +100,17 @@ impl Operation {
     }
 }
 
+/// What [`Store::verify`] found whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The last revision.
+    pub revision: Revision,
+    /// How many objects there are.
+    pub objects: usize,
+    /// How many rows the engine keeps: the objects, and the history.
+    pub rows: usize,
+}
+
 /// The current state and the recent history of all objects, durable before visible. Cheap to clone.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
@@ -135,16 +146,8 @@ impl Store {
     ) -> Result<Self, EngineError> {
         let engine: Arc<dyn Engine> = Arc::new(engine);
         let blocking = engine.blocking();
-        let loaded = if blocking {
-            let engine = engine.clone();
-            tokio::task::spawn_blocking(move || engine.load()).await.map_err(|error| {
-                EngineError::Failed { step: "read", file: "the store".to_owned(), reason: error.to_string() }
-            })??
-        } else {
-            engine.load()?
-        };
-        let state = State::replay(loaded, limits)
-            .map_err(|reason| EngineError::Damaged { file: engine.name(), reason })?;
+        let loaded = read_all(engine.clone(), blocking).await?;
+        let state = replay(&*engine, loaded, limits)?;
         let head = Mutex::new(Head::at(state.revision));
         let (state, awaiting_quiet) = (RwLock::new(state), AtomicBool::new(false));
         Ok(Self(Arc::new(Inner { engine, blocking, clock, head, state, awaiting_quiet })))
@@ -178,6 +181,19 @@ impl Store {
     /// Why the store stopped writing, if it did. Reads still answer what was acknowledged; the process should end.
     pub fn failure(&self) -> Option<Arc<str>> {
         self.0.head.lock().failure().cloned()
+    }
+
+    /// Reads all that the engine holds once more: whether every row has its checksum, none is missing, and they fit together. Writes wait
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// What [`Store::open`] would report.
+    pub async fn verify(&self) -> Result<Verified, EngineError> {
+        let engine = self.0.engine.clone();
+        let loaded = read_all(engine.clone(), self.0.blocking).await?;
+        let rows = loaded.changes.len();
+        let state = replay(&*engine, loaded, HistoryLimits::default())?;
+        Ok(Verified { revision: state.revision, objects: state.object_count(), rows })
     }
 
     /// One object.
@@ -261,6 +277,22 @@ impl Store {
             Err(_) => Err(CommitError::Poisoned("the process is shutting down".into())),
         }
     }
+}
+
+async fn read_all(engine: Arc<dyn Engine>, blocking: bool) -> Result<Loaded, EngineError> {
+    if !blocking {
+        return engine.load();
+    }
+    let file = engine.name();
+    tokio::task::spawn_blocking(move || engine.load()).await.map_err(|error| EngineError::Failed {
+        step: "read",
+        file,
+        reason: error.to_string(),
+    })?
+}
+
+fn replay(engine: &dyn Engine, loaded: Loaded, limits: HistoryLimits) -> Result<State, EngineError> {
+    State::replay(loaded, limits).map_err(|reason| EngineError::Damaged { file: engine.name(), reason })
 }
 
 impl Inner {

@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use crate::components::{Components, Wanted, alter_images, images};
-use crate::configuration::{Configuration, Provider, ProviderType};
+use crate::configuration::{ByType, Configuration, Provider, ProviderType};
 use crate::repository::{Fetcher, Repository};
 use crate::{Context, Error, Result, inventory, yaml};
 
@@ -17,24 +17,8 @@ const CERT_MANAGER_URL: &str =
 /// Stands for no provider of a type.
 const NOTHING: &str = "-";
 
-/// The providers that are named, as `name[:version]`.
-#[derive(Debug, Clone, Default)]
-pub struct Chosen {
-    /// `--core`
-    pub core: Option<String>,
-    /// `--bootstrap`
-    pub bootstrap: Vec<String>,
-    /// `--control-plane`
-    pub control_plane: Vec<String>,
-    /// `--infrastructure`
-    pub infrastructure: Vec<String>,
-    /// `--ipam`
-    pub ipam: Vec<String>,
-    /// `--runtime-extension`
-    pub runtime_extension: Vec<String>,
-    /// `--addon`
-    pub addon: Vec<String>,
-}
+/// The providers that are named, as `name[:version]`. There is one core provider at most.
+pub type Chosen = ByType<Vec<String>>;
 
 /// The images of cert-manager, where it is not there, and of the providers.
 ///
@@ -49,10 +33,10 @@ pub async fn list(
     inventory::installed(client).await?;
     let known = inventory::providers(client).await.unwrap_or_default();
     if inventory::only_name(&known, ProviderType::Core).is_none() {
-        chosen.add_defaults();
+        add_defaults(&mut chosen);
     }
     let mut of_providers = BTreeSet::new();
-    for (name, provider_type) in chosen.all()? {
+    for (name, provider_type) in named(chosen)? {
         let wanted = Wanted { namespace: None, raw: true };
         let components = Components::fetch(&name, provider_type, configuration, fetcher, &wanted).await;
         let components =
@@ -86,33 +70,24 @@ async fn cert_manager(
     Ok(images(&objects))
 }
 
-impl Chosen {
-    /// What a first installation has unless it says otherwise.
-    fn add_defaults(&mut self) {
-        self.core.get_or_insert_with(|| "cluster-api".to_owned());
-        for list in [&mut self.bootstrap, &mut self.control_plane] {
-            if list.is_empty() {
-                list.push("kubeadm".to_owned());
-            }
+/// What a first installation has unless it says otherwise.
+fn add_defaults(chosen: &mut Chosen) {
+    let defaults = [
+        (&mut chosen.core, "cluster-api"),
+        (&mut chosen.bootstrap, "kubeadm"),
+        (&mut chosen.control_plane, "kubeadm"),
+    ];
+    for (names, default) in defaults {
+        if names.is_empty() {
+            names.push(default.to_owned());
         }
     }
+}
 
-    fn all(self) -> Result<Vec<(String, ProviderType)>> {
-        if self.core.as_deref() == Some(NOTHING) {
-            return Err(Error::invalid("the '-' value can not be used for the core provider"));
-        }
-        let of_types = [
-            (self.core.into_iter().collect(), ProviderType::Core),
-            (self.bootstrap, ProviderType::Bootstrap),
-            (self.control_plane, ProviderType::ControlPlane),
-            (self.infrastructure, ProviderType::Infrastructure),
-            (self.ipam, ProviderType::Ipam),
-            (self.runtime_extension, ProviderType::RuntimeExtension),
-            (self.addon, ProviderType::Addon),
-        ];
-        let names = of_types
-            .into_iter()
-            .flat_map(|(names, kind): (Vec<String>, _)| names.into_iter().map(move |name| (name, kind)));
-        Ok(names.filter(|(name, _)| name != NOTHING).collect())
+fn named(chosen: Chosen) -> Result<Vec<(String, ProviderType)>> {
+    if chosen.core.iter().any(|name| name == NOTHING) {
+        return Err(Error::invalid("the '-' value can not be used for the core provider"));
     }
+    let names = chosen.all().flat_map(|(kind, names)| names.into_iter().map(move |name| (name, kind)));
+    Ok(names.filter(|(name, _)| name != NOTHING).collect())
 }

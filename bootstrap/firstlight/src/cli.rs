@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
+use crate::commands::image::ImageOptions;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
+use crate::install::InstallOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -65,11 +68,34 @@ pub enum Command {
     Kubeconfig(KubeconfigOptions),
     /// Show whether a server runs on the data directory, and the clusters it has
     Status(StatusOptions),
+    /// Write everything of a data directory into one file, while its server runs or not
+    ///
+    /// The file holds every object at one moment, with the keys of the certificate authority and of tokens: keep it as you keep keys.
+    #[command(
+        after_help = "Examples:\n  firstlight backup /var/backups/firstlight-$(date +%F)\n  firstlight backup - | ssh vault 'cat > firstlight.backup'"
+    )]
+    Backup(BackupOptions),
+    /// Make a data directory of a backup
+    ///
+    /// Objects have the UIDs and resourceVersions that they had. Clients that saw later changes are told to read anew. If its clusters
+    /// were handed over after the backup was taken, do not start it beside the server that has them now.
+    #[command(
+        after_help = "Example:\n  firstlight restore /var/backups/firstlight-2026-11-22 --data-dir restored"
+    )]
+    Restore(RestoreOptions),
+    /// Check that a data directory, or a backup, is whole
+    #[command(
+        after_help = "Examples:\n  firstlight verify\n  firstlight verify /var/backups/firstlight-2026-11-22"
+    )]
+    Verify(VerifyOptions),
     /// clusterctl's verbs
     #[command(flatten)]
     Verb(Verb),
     /// Print the version
     Version(VersionOptions),
+    /// Write a container image of this program: an OCI archive, made without any tool
+    #[command(after_help = "Example:\n  firstlight image -o - | podman load")]
+    Image(ImageOptions),
     /// Print a completion script for a shell
     Completion {
         /// The shell
@@ -129,14 +155,20 @@ pub struct UpOptions {
     /// Stop, with exit code 0, as soon as every cluster is Available
     #[arg(long)]
     pub exit_when_available: bool,
+    /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
+    pub pivot_to: Option<PathBuf>,
+    /// What is installed there.
+    #[command(flatten)]
+    pub install: InstallOptions,
 }
 
 /// Options of `controllers`.
 #[derive(Debug, Clone, Args)]
 pub struct ControllersOptions {
-    /// Kubeconfig of the cluster to control
+    /// Kubeconfig of the cluster to control [default: in a pod, its service account]
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
-    pub kubeconfig: PathBuf,
+    pub kubeconfig: Option<PathBuf>,
     /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub controllers: ControllerSelection,

@@ -44,48 +44,59 @@ const KUBEADM: [Provider; 2] = [
         namespace: "capi-kubeadm-control-plane-system",
     },
 ];
+
 /// Enters the providers whose controllers are selected. Entries that exist stay as they are: whoever installed a provider itself wrote
 /// down its version there.
 ///
 /// # Errors
 /// Where the store refuses.
 pub async fn record(plane: &Plane, selection: ControllerSelection) -> Result<()> {
-    let chosen = [(selection.core, CORE.as_slice()), (selection.kubeadm, KUBEADM.as_slice())];
-    let providers: Vec<&Provider> =
-        chosen.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers).collect();
-    try_join_all(providers.iter().map(|provider| {
+    let namespaces = namespaces(selection);
+    try_join_all(namespaces.map(|namespace| create(plane, ("", "v1", "namespaces"), namespace))).await?;
+    try_join_all(entries(selection).map(|entry| create(plane, PROVIDERS, entry))).await?;
+    Ok(())
+}
+
+fn chosen(selection: ControllerSelection) -> impl Iterator<Item = &'static Provider> {
+    let all = [(selection.core, CORE.as_slice()), (selection.kubeadm, KUBEADM.as_slice())];
+    all.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers)
+}
+
+/// The namespaces that the entries are in.
+pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value> {
+    chosen(selection).map(|provider| {
         let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
         let metadata = json!({"name": provider.namespace, "labels": labels});
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
-        create(plane, ("", "v1", "namespaces"), "", namespace)
-    }))
-    .await?;
-    try_join_all(providers.iter().map(|provider| {
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    })
+}
+
+/// An entry for each provider.
+pub fn entries(selection: ControllerSelection) -> impl Iterator<Item = Value> {
+    chosen(selection).map(|provider| {
         let labels = json!({
             "cluster.x-k8s.io/provider": provider.label,
             "clusterctl.cluster.x-k8s.io": "",
             "clusterctl.cluster.x-k8s.io/core": "inventory",
         });
-        let entry = json!({
+        json!({
             "apiVersion": format!("{}/{}", PROVIDERS.0, PROVIDERS.1),
             "kind": "Provider",
             "metadata": {"name": provider.label, "namespace": provider.namespace, "labels": labels},
             "providerName": provider.name,
             "type": provider.kind,
             "version": VERSION,
-        });
-        create(plane, PROVIDERS, provider.namespace, entry)
-    }))
-    .await?;
-    Ok(())
+        })
+    })
 }
 
-async fn create(plane: &Plane, resource: (&str, &str, &str), namespace: &str, object: Value) -> Result<()> {
+async fn create(plane: &Plane, resource: (&str, &str, &str), object: Value) -> Result<()> {
     let (group, version, plural) = resource;
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
     let served = plane.registry.served(group, version, plural);
     let served = served.with_context(|| format!("{plural} are not served"))?;
     let mut context = Context::internal(FIELD_MANAGER);
-    match plane.registry.create(&mut context, &served, namespace, Input::new(object)).await {
+    match plane.registry.create(&mut context, &served, &namespace, Input::new(object)).await {
         Err(status) if status.reason != "AlreadyExists" => {
             Err(anyhow!("clusterctl's inventory cannot be written: {status}"))
         }

@@ -1,11 +1,14 @@
 //! The binary's parts: command line, assembly of the process, manifests, live view.
 
 pub mod admission;
+pub mod backup;
 pub mod certificates;
 pub mod cli;
 pub mod commands;
 pub mod directory;
 pub mod envtest;
+pub mod image;
+pub mod install;
 pub mod inventory;
 pub mod logging;
 pub mod manifests;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{controllers, inspect, pivot, serve, up, verbs};
+use firstlight::commands::{backup, completion, controllers, image, inspect, pivot, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -25,10 +25,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    logging::start(matches!(
-        cli.command,
-        Command::Up(_) | Command::Status(_) | Command::Verb(_) | Command::Pivot(_) | Command::Move(_)
-    ));
+    logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
     // Scripts know clusterctl's errors by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };
     report(program, run(cli))
@@ -61,10 +58,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Kubeconfig(options) => return inspect::kubeconfig(&options),
         Command::Version(options) => return inspect::version(&options),
         Command::Envtest { directory } => return envtest::install(&directory),
-        Command::Completion { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "firstlight", &mut std::io::stdout());
-            return Ok(());
-        }
+        Command::Image(options) => return image::run(&options),
+        Command::Completion { shell } => return completion::run(shell),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -79,10 +74,14 @@ fn run(cli: Cli) -> Result<()> {
             Command::Pivot(options) => pivot::run(&options).await,
             Command::Move(options) => pivot::run_move(&options).await,
             Command::Status(options) => inspect::status(&options).await,
+            Command::Backup(options) => backup::run(&options).await,
+            Command::Restore(options) => backup::restore(&options).await,
+            Command::Verify(options) => backup::verify(&options).await,
             Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)
             | Command::Version(_)
             | Command::Envtest { .. }
+            | Command::Image(_)
             | Command::Completion { .. } => Ok(()),
         }
     })

@@ -22,6 +22,7 @@ use store::Store;
 use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
+use crate::backup;
 use crate::cli::ControllerSelection;
 
 /// The doors to the outside.
@@ -87,13 +88,15 @@ impl Plane {
             admission: vec![Arc::new(ClusterApiAdmission), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
-        let registry = Registry::open(store, doors.clock.clone(), doors.random.clone(), options)
+        let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)
             .await
             .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
         let server = Server::builder(registry.clone(), doors.clock.clone())
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
+            .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
+            .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();
         let plane = Self { registry, server, doors: doors.clone() };
         plane.install_kinds().await?;

@@ -1,7 +1,7 @@
 //! One serving process on a data directory: lock, store, certificates, sockets, controllers, and their orderly end.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -91,6 +91,11 @@ impl Process {
             kubeconfig: kubeconfig.clone(),
         })?;
         Ok(Self { plane, manager, address, kubeconfig, directory, _lock: lock, stop, serving, renewing })
+    }
+
+    /// Where its data is.
+    pub fn data(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Stops the controllers, answers what is in flight, and lets the directory go.

@@ -57,7 +57,9 @@ pub fn root() -> PathBuf {
 /// The first command that does something else than the transcript says, or all of a server that does not start.
 pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut transcript = Transcript::parse(&text).with_context(|| path.display().to_string())?;
+    let markdown = path.extension().is_some_and(|end| end == "md");
+    let parsed = if markdown { Transcript::parse_markdown(&text) } else { Transcript::parse(&text) };
+    let mut transcript = parsed.with_context(|| path.display().to_string())?;
     let directory = tempfile::tempdir()?;
     let mut session = Session::new(directory.path(), tools)?;
     let server = match &transcript.server {
@@ -97,6 +99,7 @@ impl Session {
         let first = [commands, tools.clients.clone()];
         let path = std::env::join_paths(first.into_iter().chain(std::env::split_paths(&inherited)))?;
         std::fs::create_dir(directory.join("work"))?;
+        std::os::unix::fs::symlink(root().join("examples"), directory.join("work/examples"))?;
         Ok(Self { directory: directory.to_owned(), path, groups: Vec::new() })
     }
 

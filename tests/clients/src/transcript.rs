@@ -49,6 +49,27 @@ impl Transcript {
         Ok(Self { server: parser.server, parts: parser.parts })
     }
 
+    /// Reads a page of the documentation: what stands between ```` ```console ```` and ```` ``` ```` is a transcript, which starts its own
+    /// servers.
+    ///
+    /// # Errors
+    /// As [`Transcript::parse`].
+    pub fn parse_markdown(text: &str) -> Result<Self> {
+        let mut parser = Parser { server: None, parts: Vec::new(), step: None, wait: false };
+        let mut inside = false;
+        for (index, line) in text.lines().enumerate() {
+            if inside && line != "```" {
+                parser.line(index + 1, line)?;
+                continue;
+            }
+            parser.end_step();
+            inside = line == "```console";
+            parser.parts.push(Part::Text(line.to_owned()));
+        }
+        parser.end_step();
+        Ok(Self { server: None, parts: parser.parts })
+    }
+
     /// The transcript's text.
     pub fn write(&self) -> String {
         let mut text = String::new();
@@ -167,6 +188,15 @@ mod tests {
         assert_eq!((steps[0].output.as_str(), steps[0].code), ("a\n\nb", 3));
         assert!(steps[1].wait && steps[1].output.is_empty());
         assert_eq!(transcript.write(), TEXT);
+    }
+
+    #[test]
+    fn a_page_is_prose_around_commands() {
+        let text = "# Title\n\n$ no command\n\n```console\n$ echo a\na\n$ true\n```\n\n```sh\n$ none\n```\n";
+        let transcript = Transcript::parse_markdown(text).unwrap();
+        let is_step = |part: &&Part| matches!(part, Part::Step(_));
+        assert_eq!(transcript.parts.iter().filter(is_step).count(), 2);
+        assert_eq!(transcript.write(), text);
     }
 
     #[test]

@@ -14,10 +14,13 @@ fn folder() -> PathBuf {
 static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
+    let machines = ["cluster", "clusterctl", "killed", "missing", "pivot", "verbs"].contains(&name);
+    run_file(&folder().join(format!("{name}.txt")), machines);
+}
+
+fn run_file(path: &Path, machines: bool) {
     // One that failed before has no bearing on the next.
-    let _alone = ["cluster", "clusterctl", "killed", "missing", "verbs"]
-        .contains(&name)
-        .then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    let _alone = machines.then(|| MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     let tools = match Tools::find() {
         Ok(tools) => tools,
         Err(reason) => {
@@ -26,9 +29,8 @@ fn run(name: &str) {
         }
     };
     let update = std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1");
-    let path = folder().join(format!("{name}.txt"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    if let Err(error) = runtime.block_on(play(&path, &tools, update)) {
+    if let Err(error) = runtime.block_on(play(path, &tools, update)) {
         panic!("{error:#}");
     }
 }
@@ -49,12 +51,19 @@ macro_rules! transcripts {
     };
 }
 
+#[test]
+fn the_tutorial_of_the_pivot() {
+    run_file(&clients::session::root().join("docs/tutorials/pivot.md"), true);
+}
+
 transcripts! {
     access,
     apply,
+    backup,
     cluster,
     clusterctl,
     delete,
+    describe,
     edit,
     get,
     killed,

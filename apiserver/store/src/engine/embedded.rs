@@ -148,9 +148,11 @@ enum Slot {
 }
 
 /// The embedded engine: durable when a commit returns.
+///
+/// Invariant: the file is closed before the directory's lock, which `disk` holds, is let go; fields are dropped in their order.
 pub struct Embedded {
-    disk: Box<dyn Disk>,
     slot: Mutex<Slot>,
+    disk: Box<dyn Disk>,
 }
 
 impl Embedded {

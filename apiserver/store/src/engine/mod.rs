@@ -76,7 +76,7 @@ pub struct Loaded {
 
 /// A place where changes are kept. All calls may block; the store makes one at a time.
 pub trait Engine: Send + Sync + 'static {
-    /// Reads everything. Called once, before the first commit.
+    /// Reads everything: before the first commit, and to verify what is there.
     ///
     /// # Errors
     /// Damage is named and refused, never repaired by leaving something out.

@@ -20,12 +20,7 @@ impl Components {
         fetcher: &Fetcher,
         wanted: &Wanted,
     ) -> Result<Self> {
-        let (name, version) = parse_name(name)?;
-        let provider = configuration.provider(&name, provider_type)?;
-        let repository = Repository::open(&provider, configuration, fetcher).await?;
-        let version = version.unwrap_or_else(|| repository.version.clone());
-        let text = repository.components(&version).await?;
-        Self::read(&text, &provider, &version, configuration, wanted)
+        Release::find(name, provider_type, configuration, fetcher).await?.read(configuration, wanted).await
     }
 
     /// The same for `generate provider`, which looks at the provider's metadata first.
@@ -33,31 +28,60 @@ impl Components {
     /// # Errors
     /// As [`Self::fetch`]; a version of no series, or of a contract that is not known here.
     pub async fn generate(
-        text: &str,
+        name: &str,
         provider_type: ProviderType,
         configuration: &Configuration,
         fetcher: &Fetcher,
         wanted: &Wanted,
     ) -> Result<Self> {
-        let (name, release) = parse_name(text)?;
+        let release = Release::find(name, provider_type, configuration, fetcher).await?;
+        release.check_contract().await?;
+        release.read(configuration, wanted).await
+    }
+}
+
+/// A version of a provider, in its repository.
+struct Release {
+    repository: Repository,
+    version: String,
+}
+
+impl Release {
+    async fn find(
+        name: &str,
+        provider_type: ProviderType,
+        configuration: &Configuration,
+        fetcher: &Fetcher,
+    ) -> Result<Self> {
+        let (name, version) = parse_name(name)?;
         let provider = configuration.provider(&name, provider_type)?;
         let repository = Repository::open(&provider, configuration, fetcher).await?;
-        let release = release.unwrap_or_else(|| repository.version.clone());
-        let metadata = repository.metadata(&release).await?;
-        let current = version::parse(&release)
-            .ok_or_else(|| Error::invalid(format!("could not parse {release:?} as version")))?;
+        let version = version.unwrap_or_else(|| repository.version.clone());
+        Ok(Self { repository, version })
+    }
+
+    async fn read(&self, configuration: &Configuration, wanted: &Wanted) -> Result<Components> {
+        let text = self.repository.components(&self.version).await?;
+        Components::read(&text, &self.repository.provider, &self.version, configuration, wanted)
+    }
+
+    async fn check_contract(&self) -> Result<()> {
+        let (name, version) = (&self.repository.provider.name, &self.version);
+        let metadata = self.repository.metadata(version).await?;
+        let current = version::parse(version)
+            .ok_or_else(|| Error::invalid(format!("could not parse {version:?} as version")))?;
         let series = metadata.series_of(&current).ok_or_else(|| {
             Error::invalid(format!(
-                "invalid provider metadata: version {release} for the provider {name} does not match any release series"
+                "invalid provider metadata: version {version} for the provider {name} does not match any release series"
             ))
         })?;
-        if !CONTRACTS.contains(&series.contract.as_str()) {
-            return Err(Error::invalid(format!(
-                "current version of clusterctl is only compatible with provider implementing {} contract versions, detected {} for provider {name}",
-                CONTRACTS.join(", "),
-                series.contract
-            )));
+        if CONTRACTS.contains(&series.contract.as_str()) {
+            return Ok(());
         }
-        Self::fetch(text, provider_type, configuration, fetcher, wanted).await
+        Err(Error::invalid(format!(
+            "current version of clusterctl is only compatible with provider implementing {} contract versions, detected {} for provider {name}",
+            CONTRACTS.join(", "),
+            series.contract
+        )))
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use environment::Environment;
 pub use images::Images;
-pub use providers::{Provider, ProviderType, parse_name};
+pub use providers::{ByType, Provider, ProviderType, parse_name};
 
 use crate::network::{Network, Request};
 use crate::{Context, Error, Result, substitution};

@@ -69,6 +69,41 @@ impl ProviderType {
     }
 }
 
+/// Something for each type of provider.
+#[derive(Debug, Clone, Default)]
+pub struct ByType<T> {
+    /// `--core`
+    pub core: T,
+    /// `--bootstrap`
+    pub bootstrap: T,
+    /// `--control-plane`
+    pub control_plane: T,
+    /// `--infrastructure`
+    pub infrastructure: T,
+    /// `--ipam`
+    pub ipam: T,
+    /// `--runtime-extension`
+    pub runtime_extension: T,
+    /// `--addon`
+    pub addon: T,
+}
+
+impl<T> ByType<T> {
+    /// All, in the order of [`ProviderType::ALL`].
+    pub fn all(self) -> impl Iterator<Item = (ProviderType, T)> {
+        let values = [
+            self.core,
+            self.bootstrap,
+            self.control_plane,
+            self.infrastructure,
+            self.ipam,
+            self.runtime_extension,
+            self.addon,
+        ];
+        ProviderType::ALL.into_iter().zip(values)
+    }
+}
+
 /// A provider and its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {

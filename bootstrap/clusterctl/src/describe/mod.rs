@@ -3,8 +3,11 @@
 //! [`Snapshot`] holds the objects, `tree` decides what is shown below what, `rows` what is said of it, `table` lays it out.
 
 mod conditions;
+mod counters;
 mod gather;
 mod group;
+mod label;
+mod legacy;
 mod messages;
 mod prefix;
 mod rows;
@@ -84,7 +87,7 @@ pub fn text(
         .ok_or_else(|| Error::invalid(format!("clusters.cluster.x-k8s.io {name:?} not found")))?;
     let paint = table::Paint(options.colour);
     Ok(if options.legacy {
-        table::text(&table::LEGACY, rows::legacy(&tree, paint, now))
+        table::text(&table::LEGACY, legacy::rows(&tree, paint, now))
     } else {
         table::text(&table::COLUMNS, rows::rows(&tree, paint, now))
     })

@@ -24,10 +24,7 @@ pub(super) enum Scalar {
     Text,
 }
 
-#[expect(clippy::unwrap_used, reason = "constant patterns, compiled by the tests")]
-static FLOAT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$").unwrap());
-#[expect(clippy::unwrap_used, reason = "constant patterns, compiled by the tests")]
+#[expect(clippy::unwrap_used, reason = "a constant pattern, compiled by the tests")]
 static TIMESTAMP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"^\d{4}-\d{1,2}-\d{1,2}(?:[Tt ]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?: ?(?:Z|[-+]\d\d:\d\d))?)?$",
@@ -60,8 +57,10 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if let Some(number) = integer(&plain) {
         return Scalar::Number(number);
     }
+    // Rust and YAML write numbers alike, but for those in words.
+    let words = plain.contains(|c: char| c.is_ascii_alphabetic() && !c.eq_ignore_ascii_case(&'e'));
     match plain.parse::<f64>() {
-        Ok(number) if FLOAT.is_match(&plain) => Number::from_f64(number).map_or(Scalar::Text, Scalar::Number),
+        Ok(number) if !words => Number::from_f64(number).map_or(Scalar::Text, Scalar::Number),
         _ => Scalar::Text,
     }
 }

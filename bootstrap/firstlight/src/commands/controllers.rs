@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clusterctl::connection::Choice;
 use engine::Manager;
 use engine::network::RealNetwork;
-use kube::Client;
+use kube::{Client, Config};
 use machinery::clock::Clock;
 use machinery::random::Random;
 
@@ -17,9 +17,12 @@ use crate::plane::start_controllers;
 /// Runs until it is interrupted.
 ///
 /// # Errors
-/// Where the kubeconfig cannot be used.
+/// Where the kubeconfig cannot be used, or there is none and this is no pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
-    let client = client(&options.kubeconfig).await?;
+    let client = match &options.kubeconfig {
+        Some(path) => client(path).await?,
+        None => in_cluster()?,
+    };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
     start_controllers(&manager, options.controllers);
@@ -27,6 +30,14 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     interrupted().await;
     manager.stop().await;
     Ok(())
+}
+
+/// A client of the cluster that this process is a pod of, by the pod's service account.
+fn in_cluster() -> Result<Client> {
+    let config = Config::incluster().context(
+        "no kubeconfig is named with --kubeconfig or KUBECONFIG, and this process is no pod with a service account",
+    )?;
+    Ok(Client::try_from(config)?)
 }
 
 /// A client from a kubeconfig file.

@@ -1,6 +1,9 @@
 //! One file a command.
 
+pub mod backup;
+pub mod completion;
 pub mod controllers;
+pub mod image;
 pub mod inspect;
 pub mod pivot;
 pub mod serve;

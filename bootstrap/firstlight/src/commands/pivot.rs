@@ -17,8 +17,10 @@ use pivot::report::Report;
 use pivot::{Journal, Options, Pivot, Server};
 
 use super::{print, say};
+use crate::backup::JOURNAL;
 use crate::cli::{DirectoryOptions, OutputOptions};
 use crate::directory::DataDirectory;
+use crate::install::{InstallOptions, Outcome, install};
 
 /// Options of `pivot`.
 #[derive(Debug, Clone, Args)]
@@ -32,6 +34,9 @@ pub struct PivotOptions {
     /// Keep the objects at the source, paused and marked as moved
     #[arg(long)]
     pub keep_source: bool,
+    /// What is installed at the target.
+    #[command(flatten)]
+    pub install: InstallOptions,
 }
 
 /// Options of `move`.
@@ -99,7 +104,79 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     let from = connect(&path, way.kubeconfig_context.clone()).await?;
     let to = connect(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
     let namespace = way.namespace.clone().unwrap_or_default();
+    if !way.roll_back {
+        install_first(&options.install, &to, way.dry_run).await?;
+    }
     go(way, folder, from, to, Options { namespace, keep_source }).await
+}
+
+/// Installs the controllers at the target, where that is wanted, and prints what was done. On standard error: the report is the output.
+async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> Result<()> {
+    if !options.install {
+        return Ok(());
+    }
+    let steps = install(to, &options.reference()?, dry_run, &Clock::system()).await?;
+    let mut error = std::io::stderr().lock();
+    for step in steps.iter().filter(|step| step.outcome != Outcome::Left) {
+        writeln!(error, "{step}")?;
+    }
+    if dry_run {
+        writeln!(error, "What follows is of the target as it is, without these.\n")?;
+    }
+    Ok(())
+}
+
+/// The pivot of `up`: from the server of this process to another.
+pub(super) struct AfterUp {
+    from: Client,
+    to: Client,
+    journal: PathBuf,
+}
+
+/// Where such a pivot stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not begun.
+    New,
+    /// It was interrupted.
+    Interrupted,
+    /// The target has everything.
+    Done,
+}
+
+impl AfterUp {
+    /// From `from`, whose data is in `folder`, to the cluster of a kubeconfig.
+    pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
+        Ok(Self { from, to: connect(to, None).await?, journal: folder.join(JOURNAL) })
+    }
+
+    fn journal(&self) -> Result<Journal> {
+        let failed = || format!("cannot open the journal {}", self.journal.display());
+        Ok(Journal::open(Box::new(FileDisk::open(&self.journal).with_context(failed)?))?)
+    }
+
+    /// What the journal says. A journal of another target counts for nothing when its pivot has ended.
+    pub(super) async fn stage(&self) -> Result<Stage> {
+        let journal = self.journal()?;
+        let state = journal.state();
+        let Some(header) = &state.header else { return Ok(Stage::New) };
+        if !state.ended() {
+            return Ok(Stage::Interrupted);
+        }
+        let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
+        Ok(if state.done && header.target == target { Stage::Done } else { Stage::New })
+    }
+
+    /// Does it, or finishes it.
+    pub(super) async fn run(&self, stage: Stage, install: &InstallOptions) -> Result<()> {
+        install_first(install, &self.to, false).await?;
+        let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
+        let report = match stage {
+            Stage::Interrupted => pivot.resume().await?,
+            Stage::New | Stage::Done => pivot.run().await?,
+        };
+        say(&report.to_string())
+    }
 }
 
 /// Hands one namespace over, as `clusterctl move`.
@@ -203,7 +280,7 @@ async fn open_journal(
 ) -> Result<Journal> {
     let path = match (&way.journal, folder) {
         (Some(path), _) => path.clone(),
-        (None, Some(folder)) => folder.join("pivot.journal"),
+        (None, Some(folder)) => folder.join(JOURNAL),
         (None, None) => {
             let name = format!("{}-{}.journal", short_identity(from).await?, short_identity(to).await?);
             state_folder()?.join(name)

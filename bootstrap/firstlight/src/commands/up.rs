@@ -1,13 +1,16 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 
+use super::pivot::{AfterUp, Stage};
 use super::{interrupted, say};
 use crate::cli::UpOptions;
 use crate::manifests::apply::apply_all;
 use crate::manifests::read::{Document, read_all};
 use crate::process::Process;
-use crate::tree::model::{Objects, all_available, entries};
+use crate::tree::model::{Objects, all_at_rest, all_available, entries};
 use crate::tree::view::{Screen, View, show};
 
 /// Runs until it is interrupted, or with `--exit-when-available` until every cluster is Available.
@@ -16,6 +19,12 @@ use crate::tree::view::{Screen, View, show};
 /// A manifest that is wrong (before anything starts, where that can be told), a server that cannot start, `--wait` that has passed.
 pub async fn run(options: &UpOptions) -> Result<()> {
     let documents = read_all(&options.filename)?;
+    if options.install.install {
+        if options.pivot_to.is_none() {
+            bail!("--install is for the target of a pivot; name it with --pivot-to");
+        }
+        options.install.reference()?;
+    }
     let process = Process::start(&options.server).await?;
     say(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n\n",
@@ -28,30 +37,62 @@ pub async fn run(options: &UpOptions) -> Result<()> {
 }
 
 async fn follow(process: &Process, documents: &[Document], options: &UpOptions) -> Result<()> {
-    let client = process.plane.client("firstlight-up");
     let view = View::new(&process.manager);
     view.ready().await;
+    tokio::select! {
+        biased;
+        () = interrupted() => say("\nStopping. `firstlight up` on the same directory goes on from here.\n"),
+        outcome = bring_up(process, &view, documents, options) => outcome,
+    }
+}
+
+async fn bring_up(process: &Process, view: &View, documents: &[Document], options: &UpOptions) -> Result<()> {
+    let mut pivot = None;
+    if let Some(target) = &options.pivot_to {
+        let from = process.plane.client("firstlight-pivot");
+        let to_come = AfterUp::new(from, process.data(), target).await?;
+        match to_come.stage().await? {
+            Stage::Interrupted => {
+                say("The pivot was interrupted; it goes on.\n\n")?;
+                return to_come.run(Stage::Interrupted, &options.install).await;
+            }
+            Stage::Done if view.objects().clusters.is_empty() => return say(&handed_over_already(target)),
+            Stage::Done | Stage::New => pivot = Some(to_come),
+        }
+    }
+    let client = process.plane.client("firstlight-up");
     for applied in apply_all(&process.plane.registry, &client, documents).await? {
         say(&format!("{} {}\n", applied.what, applied.outcome))?;
     }
     say("\n")?;
-    tokio::select! {
-        biased;
-        () = interrupted() => say("\nStopping. `firstlight up` on the same directory goes on from here.\n"),
-        outcome = watch(process, &view, options) => outcome,
-    }
+    watch(process, view, options, pivot.as_ref()).await
 }
 
-async fn watch(process: &Process, view: &View, options: &UpOptions) -> Result<()> {
+/// Nothing was applied: the clusters would be made a second time.
+fn handed_over_already(target: &Path) -> String {
+    format!(
+        "The clusters have been handed over to the cluster of {0} already; nothing was applied here. Apply changes there:\n  \
+         kubectl --kubeconfig {0} apply -f …\n",
+        target.display()
+    )
+}
+
+async fn watch(process: &Process, view: &View, options: &UpOptions, pivot: Option<&AfterUp>) -> Result<()> {
     let clock = machinery::clock::Clock::system();
     let mut screen = Screen::new(&clock);
-    let until_available = show(view, &mut screen, all_available);
+    // A pivot begins when all is at rest: what has no node yet cannot move.
+    let enough = if pivot.is_some() { all_at_rest } else { all_available };
+    let until_available = show(view, &mut screen, enough);
     match options.wait {
         None => until_available.await?,
         Some(limit) => match tokio::time::timeout(limit, until_available).await {
             Ok(outcome) => outcome?,
             Err(_) => bail!("not Available after {}s:\n{}", limit.as_secs(), missing(&view.objects())),
         },
+    }
+    if let Some(pivot) = pivot {
+        say("\nAvailable. Handing over.\n\n")?;
+        return pivot.run(Stage::New, &options.install).await;
     }
     say(&next_steps(process, &view.objects()))?;
     if options.exit_when_available {

@@ -61,6 +61,16 @@ pub fn all_available(objects: &Objects) -> bool {
     !objects.clusters.is_empty() && objects.clusters.iter().all(|cluster| is_true(cluster, "Available"))
 }
 
+/// Whether all clusters are Available and nothing in them is on its way: they have the machines that they shall have, each with its node.
+pub fn all_at_rest(objects: &Objects) -> bool {
+    let moving = |cluster| {
+        ["ScalingUp", "ScalingDown", "RollingOut"].iter().any(|condition| is_true(cluster, condition))
+    };
+    all_available(objects)
+        && !objects.clusters.iter().any(moving)
+        && objects.machines.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+}
+
 fn cluster_entries(cluster: &Value, objects: &Objects) -> Vec<Entry> {
     let here =
         |object: &&Value| namespace(object) == namespace(cluster) && cluster_of(object) == name(cluster);
@@ -238,6 +248,29 @@ mod tests {
         assert_eq!((entries[1].state, entries[1].waiting_for.as_str()), (State::Waiting, "no quota left"));
         assert!(entries[1].since.is_some());
         assert!(!all_available(&objects));
+    }
+
+    #[test]
+    fn at_rest_means_nothing_is_on_its_way() {
+        let machine = |node: Value| json!({"status": {"nodeRef": node}});
+        let with = |condition: Value, machine: Value| {
+            let mut cluster = cluster("True", "");
+            cluster["status"]["conditions"].as_array_mut().unwrap().push(condition);
+            Objects { clusters: vec![cluster], machines: vec![machine], ..Objects::default() }
+        };
+        let node = json!({"name": "one"});
+        for (condition, machine, expected) in [
+            (json!({"type": "ScalingUp", "status": "False"}), machine(node.clone()), true),
+            (json!({"type": "ScalingUp", "status": "True"}), machine(node.clone()), false),
+            (json!({"type": "RollingOut", "status": "True"}), machine(node), false),
+            (json!({"type": "RollingOut", "status": "False"}), machine(Value::Null), false),
+        ] {
+            assert_eq!(
+                all_at_rest(&with(condition.clone(), machine.clone())),
+                expected,
+                "{condition} {machine}"
+            );
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use clusterctl::components::{self, Components};
-use clusterctl::configuration::ProviderType;
+use clusterctl::configuration::{ByType, ProviderType};
 use clusterctl::generate::{self, Options, Sources};
 use clusterctl::template::{Template, Wanted};
 
@@ -198,17 +198,17 @@ impl ProviderChoice {
     fn only(self) -> Result<(String, ProviderType)> {
         const NAMES: &str =
             "--core, --bootstrap, --control-plane, --infrastructure, --ipam, --extension, --addon";
-        let all = [
-            (self.core, ProviderType::Core),
-            (self.bootstrap, ProviderType::Bootstrap),
-            (self.control_plane, ProviderType::ControlPlane),
-            (self.infrastructure, ProviderType::Infrastructure),
-            (self.ipam, ProviderType::Ipam),
-            (self.runtime_extension, ProviderType::RuntimeExtension),
-            (self.addon, ProviderType::Addon),
-        ];
+        let by_type = ByType {
+            core: self.core,
+            bootstrap: self.bootstrap,
+            control_plane: self.control_plane,
+            infrastructure: self.infrastructure,
+            ipam: self.ipam,
+            runtime_extension: self.runtime_extension,
+            addon: self.addon,
+        };
         let mut named =
-            all.into_iter().filter_map(|(name, kind)| Some((name.filter(|name| !name.is_empty())?, kind)));
+            by_type.all().filter_map(|(kind, name)| Some((name.filter(|name| !name.is_empty())?, kind)));
         let first = named.next().with_context(|| format!("at least one of {NAMES} should be set"))?;
         anyhow::ensure!(named.next().is_none(), "only one of {NAMES} should be set");
         Ok(first)

@@ -76,7 +76,7 @@ pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
     let Some(InitCommand::ListImages(options)) = options.command else { return later::not_yet("init") };
     let providers = options.providers;
     let chosen = Chosen {
-        core: providers.core.filter(|name| !name.is_empty()),
+        core: providers.core.filter(|name| !name.is_empty()).into_iter().collect(),
         bootstrap: providers.bootstrap,
         control_plane: providers.control_plane,
         infrastructure: providers.infrastructure,

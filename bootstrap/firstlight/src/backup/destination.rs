@@ -1,0 +1,80 @@
+//! Where a backup is written: standard output, or a file that appears whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+/// A backup being written. Dropped before [`Destination::finish`], it leaves nothing behind.
+pub(super) struct Destination {
+    out: Box<dyn Write + Send>,
+    file: Option<Unfinished>,
+}
+
+struct Unfinished {
+    file: File,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl Destination {
+    /// Begins `path`; `-` is standard output.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            let out = std::io::stdout();
+            ensure!(
+                !out.is_terminal(),
+                "a backup holds keys and Secrets and is no text; name a file, or redirect standard output"
+            );
+            return Ok(Self { out: Box::new(out), file: None });
+        }
+        ensure!(!path.is_dir(), "{} is a directory; name a file", path.display());
+        let failed = || format!("cannot write {}", path.display());
+        let mut name = path.file_name().with_context(failed)?.to_owned();
+        name.push(format!(".{}.new", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+        let file = file.with_context(failed)?;
+        let out =
+            Box::new(std::io::BufWriter::with_capacity(1 << 20, file.try_clone().with_context(failed)?));
+        Ok(Self { out, file: Some(Unfinished { file, temporary, path: path.to_owned() }) })
+    }
+
+    /// Adds bytes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).with_context(|| self.failed())
+    }
+
+    /// Makes it durable and gives it its name.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.out.flush().with_context(|| self.failed())?;
+        let Some(unfinished) = &self.file else { return Ok(()) };
+        unfinished.file.sync_all().with_context(|| self.failed())?;
+        std::fs::rename(&unfinished.temporary, &unfinished.path).with_context(|| self.failed())?;
+        sync_folder_of(&unfinished.path).with_context(|| self.failed())
+    }
+
+    fn failed(&self) -> String {
+        match &self.file {
+            Some(unfinished) => format!("cannot write {}", unfinished.path.display()),
+            None => "cannot write to standard output".to_owned(),
+        }
+    }
+}
+
+impl Drop for Destination {
+    fn drop(&mut self) {
+        if let Some(unfinished) = &self.file {
+            // After `finish` it has another name.
+            drop(std::fs::remove_file(&unfinished.temporary));
+        }
+    }
+}
+
+/// Makes the name of `path` durable.
+pub(super) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}

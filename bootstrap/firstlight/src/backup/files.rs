@@ -1,0 +1,128 @@
+//! The files of a data directory that a backup holds beside the objects.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::directory::DataDirectory;
+
+/// Where a pivot writes down what it does.
+pub const JOURNAL: &str = "pivot.journal";
+const PKI: &str = "pki/";
+/// The authority issues them again at the next start, for the address of that start.
+const ISSUED: [&str; 4] = ["server.crt", "server.key", "admin.crt", "admin.key"];
+/// How often files are read again that change meanwhile.
+const ATTEMPTS_MAX: usize = 5;
+
+/// Whether a path below the data directory is that of a file which backups hold.
+pub(super) fn belongs(path: &str) -> bool {
+    if path == JOURNAL {
+        return true;
+    }
+    path.strip_prefix(PKI).is_some_and(|name| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let key = [".crt", ".key", ".pub"].iter().any(|end| name.len() > end.len() && name.ends_with(end));
+        key && name.chars().all(plain) && !ISSUED.contains(&name)
+    })
+}
+
+/// What `moment` gives, with the files as they were then: they are read before and after it, until both times they are the same.
+pub(super) async fn at_moment<T, F>(
+    directory: &DataDirectory,
+    mut moment: impl FnMut() -> F,
+) -> Result<(T, Vec<(String, Vec<u8>)>)>
+where
+    F: Future<Output = Result<T>>,
+{
+    for _ in 0..ATTEMPTS_MAX {
+        let before = read(directory)?;
+        let taken = moment().await?;
+        if before == read(directory)? {
+            return Ok((taken, before));
+        }
+    }
+    anyhow::bail!(
+        "{} or its keys change while they are read; wait until the pivot has ended, then back up again",
+        directory.path().join(JOURNAL).display()
+    )
+}
+
+/// The files, by their paths below the directory.
+pub(super) fn read(directory: &DataDirectory) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut names = vec![JOURNAL.to_owned()];
+    let pki = directory.pki();
+    let failed = || format!("cannot read {}", pki.display());
+    match std::fs::read_dir(&pki) {
+        Ok(listed) => {
+            for entry in listed {
+                names.push(format!("{PKI}{}", entry.with_context(failed)?.file_name().to_string_lossy()));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(failed),
+    }
+    names.retain(|name| belongs(name));
+    names.sort();
+    let mut files = Vec::new();
+    for name in names {
+        let path = directory.path().join(&name);
+        match std::fs::read(&path) {
+            Ok(content) => files.push((name, content)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+    Ok(files)
+}
+
+/// Whether the keys of a data directory can be read.
+///
+/// # Errors
+/// The first that cannot.
+pub(super) fn check(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    for (name, content) in files {
+        let damaged = || format!("{} is damaged; restore it from a backup", folder.join(name).display());
+        let text = std::str::from_utf8(content);
+        match name.rsplit('.').next() {
+            Some("crt") => drop(pki::inspect(text.with_context(damaged)?).with_context(damaged)?),
+            Some("key") => {
+                drop(pki::PrivateKey::from_pem(text.with_context(damaged)?).with_context(damaged)?)
+            }
+            Some("pub") => {
+                drop(pki::VerifyingKey::from_pem(text.with_context(damaged)?).with_context(damaged)?)
+            }
+            _ => {}
+        }
+    }
+    let text = |name: &str| {
+        let found = files.iter().find(|(file, _)| file == name)?;
+        std::str::from_utf8(&found.1).ok()
+    };
+    if let (Some(certificate), Some(key)) = (text("pki/ca.crt"), text("pki/ca.key")) {
+        let authority = pki::CertificateAuthority::from_pem(certificate, key);
+        ensure!(
+            authority.is_ok(),
+            "{} does not belong to its certificate; restore it from a backup",
+            folder.join("pki/ca.key").display()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_backup_stay_below_the_directory() {
+        for name in ["pivot.journal", "pki/ca.key", "pki/service-account-a_b-c.pub"] {
+            assert!(belongs(name), "{name}");
+        }
+        for name in
+            ["pki/../ca.key", "pki/a/b.key", "/etc/x.key", "store.redb", "pki/server.key", "pki/.key", ""]
+        {
+            assert!(!belongs(name), "{name}");
+        }
+    }
+}

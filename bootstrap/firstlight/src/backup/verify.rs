@@ -1,0 +1,68 @@
+//! Whether a backup, or a data directory, is whole.
+
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use machinery::clock::Clock;
+use store::{Revision, Verified};
+
+use super::files;
+use super::format::Header;
+use super::read::Reader;
+use super::running;
+use super::take::{Opened, open};
+use crate::directory::DataDirectory;
+
+/// Reads a backup to its end; `-` is standard input.
+///
+/// # Errors
+/// Where it is damaged, cut off, or none.
+pub fn verify_file(file: &Path) -> Result<Header> {
+    if file == Path::new("-") {
+        return read_to_end(std::io::stdin().lock(), &name(file));
+    }
+    let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    read_to_end(opened, &name(file))
+}
+
+/// What errors call a backup.
+pub(super) fn name(file: &Path) -> String {
+    if file == Path::new("-") {
+        "the backup on standard input".to_owned()
+    } else {
+        file.display().to_string()
+    }
+}
+
+/// Reads a backup, which errors call `name`, to its end.
+pub(super) fn read_to_end(source: impl Read, name: &str) -> Result<Header> {
+    let read = || {
+        let mut reader = Reader::open(BufReader::with_capacity(1 << 20, source))?;
+        let header = reader.header().clone();
+        while reader.next()?.is_some() {}
+        anyhow::Ok(header)
+    };
+    read().with_context(|| format!("{name} is damaged and cannot be restored; use another backup"))
+}
+
+/// Reads everything that the store of a data directory holds, and its keys. A running server reads its store itself.
+///
+/// # Errors
+/// What is damaged, and where.
+pub async fn verify_directory(directory: &DataDirectory, clock: &Clock) -> Result<Verified> {
+    let opened = open(directory, clock).await?;
+    files::check(directory.path(), &files::read(directory)?)?;
+    match opened {
+        Opened::Stopped(store) => Ok(store.verify().await?),
+        Opened::Running(client) => {
+            let found = running::verify(&client).await?;
+            let number = |field: &str| found[field].as_u64().context("the server's answer lacks a number");
+            Ok(Verified {
+                revision: Revision(number("revision")?),
+                objects: usize::try_from(number("objects")?)?,
+                rows: usize::try_from(number("rows")?)?,
+            })
+        }
+    }
+}

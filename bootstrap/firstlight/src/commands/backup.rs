@@ -1,0 +1,114 @@
+//! `firstlight backup`, `restore` and `verify`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Args;
+use machinery::clock::Clock;
+
+use super::say;
+use crate::backup;
+use crate::cli::DirectoryOptions;
+use crate::directory::DataDirectory;
+
+/// Options of `backup`.
+#[derive(Debug, Clone, Args)]
+pub struct BackupOptions {
+    /// The file to write, or - for standard output
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// Options of `restore`.
+#[derive(Debug, Clone, Args)]
+pub struct RestoreOptions {
+    /// The backup to restore, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the data shall be.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// Restore although the data directory is not empty; what is there is kept as DIR.replaced
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// Options of `verify`.
+#[derive(Debug, Clone, Args)]
+pub struct VerifyOptions {
+    /// A backup, or - for standard input [default: the data directory is verified]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// Takes a backup.
+///
+/// # Errors
+/// As [`backup::take`].
+pub async fn run(options: &BackupOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let header = backup::take(&directory, &options.file, &Clock::system()).await?;
+    if options.file == Path::new("-") {
+        // Standard output has the backup.
+        return Ok(());
+    }
+    say(&format!(
+        "{} objects at revision {} are in {}\n",
+        header.objects,
+        header.revision,
+        options.file.display()
+    ))
+}
+
+/// Restores a backup.
+///
+/// # Errors
+/// As [`backup::restore`].
+pub async fn restore(options: &RestoreOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let restored = backup::restore(&directory, &options.file, options.replace, &Clock::system()).await?;
+    let path = directory.path().display();
+    let mut text = format!(
+        "{} objects of {} (revision {}) are in {path}; the next revision is {}\n",
+        restored.header.objects,
+        restored.header.taken,
+        restored.header.revision,
+        restored.revision.next(),
+    );
+    if let Some(replaced) = &restored.replaced {
+        text.push_str(&format!("What was there before is in {}\n", replaced.display()));
+    }
+    text.push_str(&format!(
+        "Start it with `firstlight serve --data-dir {path}`, unless another server has taken over its clusters since\n"
+    ));
+    say(&text)
+}
+
+/// Verifies a backup or a data directory.
+///
+/// # Errors
+/// What is damaged.
+pub async fn verify(options: &VerifyOptions) -> Result<()> {
+    if let Some(file) = &options.file {
+        let header = backup::verify_file(file)?;
+        return say(&format!(
+            "The backup is whole: {} objects at revision {}, taken {} by firstlight {}\n",
+            header.objects, header.revision, header.taken, header.version
+        ));
+    }
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let verified = backup::verify_directory(&directory, &Clock::system()).await?;
+    say(&format!(
+        "{} is whole: {} objects in {} rows at revision {}\n",
+        directory.path().display(),
+        verified.objects,
+        verified.rows,
+        verified.revision
+    ))
+}

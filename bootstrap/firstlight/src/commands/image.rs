@@ -1,0 +1,57 @@
+//! `firstlight image`.
+
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use super::say;
+use crate::image;
+
+/// Options of `image`.
+#[derive(Debug, Clone, Args)]
+pub struct ImageOptions {
+    /// The archive to write, or - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "firstlight.oci.tar")]
+    pub output: PathBuf,
+    /// The image's name
+    #[arg(long, value_name = "REF", default_value_t = image::default_reference())]
+    pub image: String,
+}
+
+/// Writes an image of this program.
+///
+/// # Errors
+/// A name that is none, a disk that refuses.
+pub fn run(options: &ImageOptions) -> Result<()> {
+    image::check_reference(&options.image)?;
+    let entries = image::of_this_process()?;
+    if options.output == Path::new("-") {
+        let out = std::io::stdout();
+        ensure!(!out.is_terminal(), "an image is no text; name a file with -o, or redirect standard output");
+        image::write(BufWriter::new(out), &options.image, &entries)?;
+        return Ok(());
+    }
+    let path = options.output.display();
+    let mut temporary = options.output.clone().into_os_string();
+    temporary.push(".new");
+    let failed = || format!("cannot write {path}");
+    let file = std::fs::File::create(&temporary).with_context(failed)?;
+    let written = image::write(BufWriter::new(&file), &options.image, &entries)
+        .and_then(|digest| (&file).flush().map(|()| digest).context("cannot write"));
+    let digest = match written {
+        Ok(digest) => digest,
+        Err(error) => {
+            // What is left of it helps nobody.
+            drop(std::fs::remove_file(&temporary));
+            return Err(error).with_context(failed);
+        }
+    };
+    std::fs::rename(&temporary, &options.output).with_context(failed)?;
+    say(&format!(
+        "{path} has the image {} ({digest})\n\
+         Load it with `podman load -i {path}`, `docker load -i {path}` or, on a node, `ctr -n k8s.io images import {path}`\n",
+        options.image
+    ))
+}

@@ -1,0 +1,134 @@
+//! The one layer of the image, and tar archives without a time or an owner.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+use tar::{Builder, EntryType, Header};
+
+/// Something in the image.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// A file that can be run.
+    File {
+        /// Where it is in the image, `/firstlight`.
+        path: String,
+        /// Where its content is on this machine.
+        source: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it is in the image.
+        path: String,
+        /// Where it points to.
+        target: String,
+    },
+}
+
+impl Entry {
+    fn path(&self) -> &str {
+        match self {
+            Self::File { path, .. } | Self::Link { path, .. } => path,
+        }
+    }
+}
+
+/// A layer as it is kept in an image.
+pub struct Layer {
+    /// The archive, compressed.
+    pub compressed: Vec<u8>,
+    /// Digest of the archive before it was compressed.
+    pub contents: String,
+}
+
+impl Layer {
+    /// Puts `entries` into a layer, with the folders that they are in.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn of(entries: &[Entry]) -> Result<Self> {
+        let out = Hashing { inner: GzEncoder::new(Vec::new(), Compression::default()), hash: Sha256::new() };
+        let mut archive = archive(out);
+        for folder in folders(entries) {
+            let mut header = header(0o755, 0, EntryType::Directory);
+            archive.append_data(&mut header, folder, io::empty())?;
+        }
+        for entry in entries {
+            let path = relative(entry.path());
+            match entry {
+                Entry::File { source, .. } => {
+                    let content =
+                        std::fs::read(source).with_context(|| format!("cannot read {}", source.display()))?;
+                    add(&mut archive, path, 0o755, &content)?;
+                }
+                Entry::Link { target, .. } => {
+                    let mut header = header(0o777, 0, EntryType::Symlink);
+                    archive.append_link(&mut header, path, target)?;
+                }
+            }
+        }
+        let out = archive.into_inner()?;
+        Ok(Self { compressed: out.inner.finish()?, contents: super::digest(out.hash) })
+    }
+}
+
+/// The folders of all entries, those above first.
+fn folders(entries: &[Entry]) -> BTreeSet<String> {
+    let mut folders = BTreeSet::new();
+    for entry in entries {
+        let mut folder = relative(entry.path());
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            folders.insert(format!("{above}/"));
+            folder = above;
+        }
+    }
+    folders
+}
+
+fn relative(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+/// An archive that is written to `out`.
+pub(super) fn archive<W: Write>(out: W) -> Builder<W> {
+    Builder::new(out)
+}
+
+/// Adds a file.
+pub(super) fn add(archive: &mut Builder<impl Write>, path: &str, mode: u32, content: &[u8]) -> Result<()> {
+    let mut header = header(mode, content.len(), EntryType::Regular);
+    archive.append_data(&mut header, path, content).context("cannot write the image")
+}
+
+fn header(mode: u32, size: usize, kind: EntryType) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_size(size as u64);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header
+}
+
+/// Takes the digest of what is written through it.
+struct Hashing<W> {
+    inner: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

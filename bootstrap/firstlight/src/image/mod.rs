@@ -1,0 +1,171 @@
+//! A container image of this program, made by itself: an OCI archive, which also has the list of contents that `docker load` looks for.
+//!
+//! The same program on the same machine gives the same bytes: no time and no name of a user goes into it.
+
+mod layer;
+mod libraries;
+
+use std::io::Write;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+pub use layer::{Entry, Layer};
+pub use libraries::of_this_process;
+
+/// Where the program is in the image.
+pub const PROGRAM: &str = "/firstlight";
+/// User and group that it runs as.
+pub const USER: u32 = 65532;
+
+/// The name of an image that is given none.
+pub fn default_reference() -> String {
+    format!("localhost/firstlight:v{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Checks the name of an image: `[HOST[:PORT]/]PATH[:TAG]`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_reference(reference: &str) -> Result<(&str, &str)> {
+    let (name, tag) = match reference.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (reference, "latest"),
+    };
+    let plain = |text: &str, also: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c))
+    };
+    let (host, path) = match name.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (Some(host), path),
+        _ => (None, name),
+    };
+    let good = host.is_none_or(|host| plain(host, ".-:"))
+        && path.split('/').all(|part| plain(part, "._-") && !part.contains(char::is_uppercase))
+        && plain(tag, "._-")
+        && tag.len() <= 128;
+    ensure!(
+        good,
+        "{reference:?} is no name of an image; write [HOST/]NAME[:TAG], as registry.example/firstlight:v1"
+    );
+    Ok((name, tag))
+}
+
+/// Writes an image of `entries` called `reference`; the digest of its manifest.
+///
+/// # Errors
+/// A file that cannot be read, an output that refuses.
+pub fn write(out: impl Write, reference: &str, entries: &[Entry]) -> Result<String> {
+    let (name, tag) = check_reference(reference)?;
+    let full = format!("{name}:{tag}");
+    let layer = Layer::of(entries)?;
+    let config = Blob::json(&config(&layer.contents))?;
+    let layer = Blob(layer.compressed);
+    let manifest = Blob::json(&json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": config.describe("application/vnd.oci.image.config.v1+json"),
+        "layers": [layer.describe("application/vnd.oci.image.layer.v1.tar+gzip")],
+    }))?;
+    let mut entry = manifest.describe("application/vnd.oci.image.manifest.v1+json");
+    entry["platform"] = json!({"architecture": architecture(), "os": "linux"});
+    // containerd and podman take the whole name from the first, others the tag from the second.
+    entry["annotations"] =
+        json!({"io.containerd.image.name": full, "org.opencontainers.image.ref.name": tag});
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [entry],
+    });
+    let docker = json!([{"Config": config.path(), "RepoTags": [full], "Layers": [layer.path()]}]);
+    let mut archive = layer::archive(out);
+    layer::add(
+        &mut archive,
+        "oci-layout",
+        0o644,
+        json!({"imageLayoutVersion": "1.0.0"}).to_string().as_bytes(),
+    )?;
+    layer::add(&mut archive, "index.json", 0o644, index.to_string().as_bytes())?;
+    layer::add(&mut archive, "manifest.json", 0o644, docker.to_string().as_bytes())?;
+    for blob in [&config, &layer, &manifest] {
+        layer::add(&mut archive, &blob.path(), 0o644, &blob.0)?;
+    }
+    archive.into_inner().and_then(|mut out| out.flush()).context("cannot write the image")?;
+    Ok(manifest.digest())
+}
+
+fn config(contents: &str) -> Value {
+    json!({
+        "architecture": architecture(),
+        "os": "linux",
+        "config": {
+            "User": format!("{USER}:{USER}"),
+            "Entrypoint": [PROGRAM],
+            "Env": ["PATH=/"],
+            "Labels": {
+                "org.opencontainers.image.title": "firstlight",
+                "org.opencontainers.image.version": env!("CARGO_PKG_VERSION"),
+                "org.opencontainers.image.licenses": env!("CARGO_PKG_LICENSE"),
+            },
+        },
+        "rootfs": {"type": "layers", "diff_ids": [contents]},
+        "history": [{"created_by": "firstlight image"}],
+    })
+}
+
+/// As images name it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// `sha256:…`
+pub(crate) fn digest(hash: Sha256) -> String {
+    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Bytes that are known by their digest.
+struct Blob(Vec<u8>);
+
+impl Blob {
+    fn json(value: &Value) -> Result<Self> {
+        Ok(Self(serde_json::to_vec(value)?))
+    }
+
+    fn digest(&self) -> String {
+        digest(Sha256::new_with_prefix(&self.0))
+    }
+
+    fn path(&self) -> String {
+        format!("blobs/{}", self.digest().replace(':', "/"))
+    }
+
+    fn describe(&self, media_type: &str) -> Value {
+        json!({"mediaType": media_type, "digest": self.digest(), "size": self.0.len()})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_images() {
+        for (reference, expected) in [
+            ("firstlight", ("firstlight", "latest")),
+            ("localhost/firstlight:v0.1.0", ("localhost/firstlight", "v0.1.0")),
+            ("registry.example:5000/a/b_c:1", ("registry.example:5000/a/b_c", "1")),
+            ("registry.example:5000/a", ("registry.example:5000/a", "latest")),
+        ] {
+            assert_eq!(check_reference(reference).unwrap(), expected, "{reference}");
+        }
+        for reference in ["", ":v1", "Upper/case", "a b", "a:", "a//b", "a@sha256:0", "a:b/c:d e"] {
+            assert!(check_reference(reference).is_err(), "{reference}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The objects of an installation.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cli::ControllerSelection;
+use crate::image::USER;
+use crate::inventory;
+
+/// Where the controllers run.
+pub const NAMESPACE: &str = "firstlight-system";
+/// What everything of theirs is called.
+const NAME: &str = "firstlight-controllers";
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// What other controllers may need as well: kinds, and clusterctl's inventory.
+///
+/// # Errors
+/// Never for the definitions that are built in.
+pub fn shared() -> Result<Vec<Value>> {
+    let mut objects = schemas::crds()?;
+    let all = ControllerSelection { core: true, kubeadm: true, simulated: true };
+    objects.extend(inventory::namespaces(all));
+    objects.extend(inventory::entries(all));
+    Ok(objects)
+}
+
+/// What is the controllers' own.
+pub fn owned(image: &str) -> Vec<Value> {
+    let name = json!({"name": NAME, "labels": labels()});
+    let namespaced = json!({"name": NAME, "namespace": NAMESPACE, "labels": labels()});
+    vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels()}}),
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": namespaced}),
+        json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": name, "rules": rules()}),
+        json!({
+            "apiVersion": format!("{RBAC}/v1"),
+            "kind": "ClusterRoleBinding",
+            "metadata": name,
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME},
+            "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
+        }),
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": namespaced,
+            "spec": {
+                "replicas": 1,
+                // Two processes at once would undo each other's work.
+                "strategy": {"type": "Recreate"},
+                "selector": {"matchLabels": labels()},
+                "template": {"metadata": {"labels": labels()}, "spec": pod(image)},
+            },
+        }),
+    ]
+}
+
+fn labels() -> Value {
+    json!({"app.kubernetes.io/name": NAME})
+}
+
+/// What the controllers read and write. Providers' kinds are in the groups of their sort.
+fn rules() -> Value {
+    let all = ["create", "delete", "get", "list", "patch", "update", "watch"];
+    let groups = ["addons", "bootstrap", "controlplane", "infrastructure", "ipam", "runtime"]
+        .map(|group| format!("{group}.cluster.x-k8s.io"));
+    let groups: Vec<String> = ["cluster.x-k8s.io".to_owned()].into_iter().chain(groups).collect();
+    json!([
+        {"apiGroups": groups, "resources": ["*"], "verbs": all},
+        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": all},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "watch"]},
+    ])
+}
+
+fn pod(image: &str) -> Value {
+    json!({
+        "serviceAccountName": NAME,
+        "containers": [{
+            "name": "controllers",
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",
+            "args": ["controllers"],
+            "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "readOnlyRootFilesystem": true,
+            },
+        }],
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_that_controllers_use_is_in_a_group_of_the_role() {
+        let rules = rules();
+        let groups = rules[0]["apiGroups"].as_array().unwrap();
+        for definition in schemas::crds().unwrap() {
+            let group = &definition["spec"]["group"];
+            assert!(groups.contains(group) || group == "clusterctl.cluster.x-k8s.io", "{group}");
+        }
+    }
+
+    #[test]
+    fn what_is_namespaced_is_where_its_namespace_is_made_first() {
+        let objects: Vec<Value> = shared().unwrap().into_iter().chain(owned("image:v1")).collect();
+        let mut namespaces = Vec::new();
+        for object in &objects {
+            if object["kind"] == "Namespace" {
+                namespaces.push(&object["metadata"]["name"]);
+            }
+            let namespace = &object["metadata"]["namespace"];
+            assert!(namespace.is_null() || namespaces.contains(&namespace), "{object}");
+        }
+        assert_eq!(objects.last().unwrap()["spec"]["template"]["spec"]["containers"][0]["image"], "image:v1");
+    }
+}

@@ -1,0 +1,205 @@
+//! What `--install` puts into a cluster so that it runs the controllers itself: their kinds and the entries of the inventory where they
+//! are missing, and this program as a Deployment with an account of its own.
+
+mod manifests;
+
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use machinery::clock::Clock;
+use serde_json::Value;
+
+pub use manifests::{NAMESPACE, owned, shared};
+
+use crate::image;
+use crate::plane::FIELD_MANAGER;
+
+/// How long a new kind may take until it is served.
+const ESTABLISHED: Duration = Duration::from_secs(30);
+/// Between two looks at it.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Upstream's controllers, by the label of their Deployments.
+const UPSTREAM: &str = "cluster.x-k8s.io/provider in (cluster-api,bootstrap-kubeadm,control-plane-kubeadm)";
+
+/// Options of an installation.
+#[derive(Debug, Clone, Default, Args)]
+pub struct InstallOptions {
+    /// Run the controllers at the target: install their kinds where they are missing, and this program as a Deployment
+    #[arg(long)]
+    pub install: bool,
+    /// Image of the Deployment; `firstlight image` makes it [default: localhost/firstlight:vVERSION]
+    #[arg(long, value_name = "REF", requires = "install")]
+    pub image: Option<String>,
+}
+
+impl InstallOptions {
+    /// The image's name.
+    ///
+    /// # Errors
+    /// One that is none.
+    pub fn reference(&self) -> Result<String> {
+        let reference = self.image.clone().unwrap_or_else(image::default_reference);
+        image::check_reference(&reference)?;
+        Ok(reference)
+    }
+}
+
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was not there.
+    Created,
+    /// It was, and is ours.
+    Configured,
+    /// It was, and is left as it is.
+    Left,
+}
+
+/// An object and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// `deployment.apps/firstlight-controllers`
+    pub object: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// It was only looked at.
+    pub dry_run: bool,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Created => "created",
+            Outcome::Configured => "configured",
+            Outcome::Left => "is there",
+        };
+        let dry_run = if self.dry_run { " (dry run)" } else { "" };
+        write!(f, "{} {outcome}{dry_run}", self.object)
+    }
+}
+
+/// Installs everything; with `dry_run` nothing is written. What is shared with other controllers is made where it is missing and never
+/// changed.
+///
+/// # Errors
+/// A cluster that has upstream's controllers already, or refuses.
+pub async fn install(client: &Client, reference: &str, dry_run: bool, clock: &Clock) -> Result<Vec<Step>> {
+    refuse_beside_upstream(client).await?;
+    let mut steps = Vec::new();
+    for object in shared()? {
+        let target = Target::of(client, &object)?;
+        let there = target.is_there().await?;
+        if !there && !dry_run {
+            target.create(&object).await?;
+            if target.resource.kind == "CustomResourceDefinition" {
+                target.established(clock).await?;
+            }
+        }
+        let outcome = if there { Outcome::Left } else { Outcome::Created };
+        steps.push(Step { object: target.label(), outcome, dry_run });
+    }
+    for object in owned(reference) {
+        let target = Target::of(client, &object)?;
+        let there = target.is_there().await?;
+        if !dry_run {
+            target.apply(&object).await?;
+        }
+        let outcome = if there { Outcome::Configured } else { Outcome::Created };
+        steps.push(Step { object: target.label(), outcome, dry_run });
+    }
+    Ok(steps)
+}
+
+/// Two sets of controllers would undo each other's work.
+async fn refuse_beside_upstream(client: &Client) -> Result<()> {
+    let deployments: Api<Deployment> = Api::all(client.clone());
+    let found = deployments.list(&ListParams::default().labels(UPSTREAM)).await;
+    let found = found.context("cannot look for other controllers at the target")?;
+    if let Some(one) = found.items.first() {
+        bail!(
+            "the target runs other Cluster API controllers (Deployment {}/{}), which take over by themselves; leave out --install",
+            one.namespace().unwrap_or_default(),
+            one.name_any()
+        );
+    }
+    Ok(())
+}
+
+/// An object's place in a cluster.
+struct Target {
+    api: Api<DynamicObject>,
+    resource: ApiResource,
+    name: String,
+}
+
+impl Target {
+    fn of(client: &Client, object: &Value) -> Result<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let api_version = text(&object["apiVersion"]).context("an object without apiVersion")?;
+        let kind = text(&object["kind"]).context("an object without kind")?;
+        let (group, version) = machinery::meta::group_version(&api_version);
+        let gvk = GroupVersionKind::gvk(group, version, &kind);
+        let resource = ApiResource::from_gvk_with_plural(&gvk, &format!("{}s", kind.to_lowercase()));
+        let api = match text(&object["metadata"]["namespace"]) {
+            Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let name = text(&object["metadata"]["name"]).context("an object without a name")?;
+        Ok(Self { api, resource, name })
+    }
+
+    fn label(&self) -> String {
+        let kind = self.resource.kind.to_lowercase();
+        match self.resource.group.as_str() {
+            "" => format!("{kind}/{}", self.name),
+            group => format!("{kind}.{group}/{}", self.name),
+        }
+    }
+
+    fn failed(&self) -> String {
+        format!("the target refuses {}", self.label())
+    }
+
+    async fn is_there(&self) -> Result<bool> {
+        match self.api.get_opt(&self.name).await {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => Err(error).with_context(|| self.failed()),
+        }
+    }
+
+    async fn create(&self, object: &Value) -> Result<()> {
+        let object = serde_json::from_value(object.clone())?;
+        match self.api.create(&PostParams::default(), &object).await {
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+            outcome => outcome.map(drop).with_context(|| self.failed()),
+        }
+    }
+
+    async fn apply(&self, object: &Value) -> Result<()> {
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let outcome = self.api.patch(&self.name, &parameters, &Patch::Apply(object)).await;
+        outcome.map(drop).with_context(|| self.failed())
+    }
+
+    /// Waits until a new kind is served.
+    async fn established(&self, clock: &Clock) -> Result<()> {
+        let served = async {
+            loop {
+                let found = self.api.get(&self.name).await.with_context(|| self.failed())?;
+                let conditions = found.data["status"]["conditions"].as_array();
+                let is_true = |one: &Value| one["type"] == "Established" && one["status"] == "True";
+                if conditions.is_some_and(|all| all.iter().any(is_true)) {
+                    return anyhow::Ok(());
+                }
+                clock.sleep(PAUSE).await;
+            }
+        };
+        let outcome = tokio::time::timeout(ESTABLISHED, served).await;
+        outcome.with_context(|| format!("{} is not served after {ESTABLISHED:?}", self.label()))?
+    }
+}
