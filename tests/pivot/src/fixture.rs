@@ -71,8 +71,12 @@ impl Fixture {
 
 fn copy(content: &Loaded) -> Memory {
     let disk = Memory::default();
-    let batch =
-        Batch { changes: content.changes.clone(), revision: content.revision, trim: Some(content.compacted) };
+    let batch = Batch {
+        changes: content.changes.clone(),
+        revision: content.revision,
+        trim: Some(content.compacted),
+        ..Batch::default()
+    };
     // The engine in memory does not fail.
     drop(disk.commit(&batch));
     disk

@@ -205,11 +205,11 @@ fn fill(staging: &Staging, file: &Path, clock: &Clock) -> Result<(Header, Revisi
         }
         if changes.len() == BATCH_OBJECTS {
             let changes = std::mem::take(&mut changes);
-            engine.commit(&Batch { changes, revision: Revision(header.revision), trim: None })?;
+            engine.commit(&Batch { changes, revision: Revision(header.revision), ..Batch::default() })?;
         }
     }
     let revision = Revision(header.revision.saturating_add(REVISION_GAP));
-    engine.commit(&Batch { changes, revision, trim: Some(revision) })?;
+    engine.commit(&Batch { changes, revision, trim: Some(revision), ..Batch::default() })?;
     for folder in [&directory.pki(), &staging.path] {
         File::open(folder)?.sync_all()?;
     }
