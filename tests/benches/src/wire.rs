@@ -22,8 +22,13 @@ const TICKS: f64 = 100.0;
 /// Those of the socket.
 pub fn cost(clock: &Clock) -> Result<f64> {
     let random = Random::system();
-    let authority =
-        CertificateAuthority::generate("bench", KeyAlgorithm::EcdsaP256, None, clock.now(), &random)?;
+    let authority = CertificateAuthority::generate(
+        "bench-authority",
+        KeyAlgorithm::EcdsaP256,
+        None,
+        clock.now(),
+        &random,
+    )?;
     let leaf = Leaf::server("bench", vec!["localhost".into()]);
     let identity = authority.issue(&leaf, clock.now(), &random)?;
     let certificates = Arc::new(ServerCertificates::new(&identity)?);
