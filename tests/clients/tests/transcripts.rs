@@ -14,7 +14,8 @@ fn folder() -> PathBuf {
 static MACHINES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn run(name: &str) {
-    let machines = ["cluster", "clusterctl", "killed", "missing", "pivot", "verbs"].contains(&name);
+    let machines =
+        ["cluster", "clusterctl", "install", "killed", "missing", "pivot", "verbs"].contains(&name);
     run_file(&folder().join(format!("{name}.txt")), machines);
 }
 
@@ -66,6 +67,7 @@ transcripts! {
     describe,
     edit,
     get,
+    install,
     killed,
     kinds,
     manifests,

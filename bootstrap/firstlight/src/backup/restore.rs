@@ -180,12 +180,13 @@ impl Drop for Staging {
     }
 }
 
+/// Keeps what comes from standard input: a backup is read twice.
 fn spool(staging: &Path) -> Result<PathBuf> {
     let path = staging.join(SPOOL);
     let failed = || format!("cannot write {}", path.display());
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-    let file = file.as_mut().map_err(|error| anyhow::anyhow!("{error}")).with_context(failed)?;
-    std::io::copy(&mut std::io::stdin().lock(), file).with_context(failed)?;
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+    let mut file = opened.with_context(failed)?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).with_context(failed)?;
     Ok(path)
 }
 

@@ -166,8 +166,10 @@ impl Target {
     }
 
     async fn is_there(&self) -> Result<bool> {
-        match self.api.get_opt(&self.name).await {
-            Ok(found) => Ok(found.is_some()),
+        match self.api.get(&self.name).await {
+            Ok(_) => Ok(true),
+            // Of a kind that is not served, too: a dry run does not install it.
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(error).with_context(|| self.failed()),
         }
     }
