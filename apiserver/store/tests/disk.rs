@@ -159,6 +159,35 @@ async fn a_flipped_bit_in_a_value_is_found() {
     assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
 }
 
+/// Opening a store need not read what was replaced; verifying it does.
+#[tokio::test]
+async fn a_flipped_bit_in_a_replaced_value_is_found_when_it_is_looked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).await.unwrap();
+    let first = store.commit(vec![create(17)]).await.unwrap()[0].revision();
+    let update = Operation::update(key(17), first, |_| Bytes::from_static(b"second"));
+    store.commit(vec![update]).await.unwrap();
+    let store = reopen(store, directory.path()).await;
+    let verified = store.verify().await.unwrap();
+    assert_eq!((verified.objects, verified.rows), (1, 2));
+    drop(reopen(store, directory.path()).await);
+    let file = directory.path().join("store.redb");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let value = format!("17@{first}");
+    let is_value = |(at, window): (usize, &[u8])| (window == value.as_bytes()).then_some(at);
+    let places: Vec<usize> = bytes.windows(value.len()).enumerate().filter_map(is_value).collect();
+    assert!(!places.is_empty());
+    for place in places {
+        bytes[place] ^= 4;
+    }
+    std::fs::write(&file, bytes).unwrap();
+    let found = match open(directory.path()).await {
+        Ok(store) => store.verify().await.unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(matches!(found, EngineError::Damaged { .. }), "{found}");
+}
+
 #[tokio::test]
 async fn a_newer_format_is_refused_with_both_numbers() {
     let (error, ..) = damaged(|file| {
