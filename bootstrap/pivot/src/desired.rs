@@ -61,9 +61,7 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
         }
         for field in ["annotations", "labels"] {
             if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
-                for name in [names::MOVED_TO, names::DELETE_FOR_MOVE, names::BATCH] {
-                    entries.remove(name);
-                }
+                entries.retain(|name, _| !names::OF_THE_PIVOT.contains(&name.as_str()));
             }
         }
     }
@@ -176,7 +174,7 @@ mod tests {
             moves_hierarchy: true,
         };
         let (object, _) = Object::parse(&kind, &value.to_string()).unwrap();
-        Item { object, kind: 0, fingerprint: 0, blocked: false }
+        Item { object, kind: 0, fingerprint: 0, held: None }
     }
 
     #[test]

@@ -49,8 +49,28 @@ pub struct Item {
     pub kind: usize,
     /// Changes when something changes that must arrive.
     pub fingerprint: u64,
+    /// Why it has to wait, if it has.
+    pub held: Option<Held>,
+}
+
+/// Why an object cannot be copied yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
     /// A provider holds it back.
-    pub blocked: bool,
+    Blocked,
+    /// Its provider makes ready what it hands over.
+    HandsOver,
+}
+
+impl Held {
+    /// From an object, or its metadata alone.
+    pub fn of(object: &Value) -> Option<Self> {
+        let annotation = |name: &str| object["metadata"]["annotations"].get(name);
+        if annotation(names::BLOCK_MOVE).is_some() {
+            return Some(Self::Blocked);
+        }
+        annotation(names::HAND_OVER).filter(|state| *state != names::HAND_OVER_READY).map(|_| Self::HandsOver)
+    }
 }
 
 /// Everything that there is, at one time.
@@ -199,10 +219,10 @@ pub(crate) struct Found {
 impl Found {
     fn new(kind: &Kind, index: usize, object: Object, value: Value) -> Self {
         let facts = Facts::of(kind, &object.key, &value);
-        let blocked = value["metadata"]["annotations"].get(names::BLOCK_MOVE).is_some();
+        let held = Held::of(&value);
         let unsteady = unsteady(&object.key, &value);
         let node = Node { key: object.key.clone(), uid: object.uid.clone(), facts };
-        let item = Item { object, kind: index, fingerprint: fingerprint(value), blocked };
+        let item = Item { object, kind: index, fingerprint: fingerprint(value), held };
         Self { node, item, unsteady }
     }
 

@@ -8,6 +8,7 @@ mod copy;
 mod delete;
 mod directory;
 mod hand_over;
+mod held;
 mod namespaces;
 mod pause;
 mod roll_back;
@@ -61,6 +62,8 @@ struct Work {
     identities: Identities,
     /// Namespaces that are known to be at the target.
     namespaces: BTreeSet<String>,
+    /// What is not waited for any longer.
+    given_up: BTreeSet<Key>,
 }
 
 impl Work {
@@ -248,6 +251,7 @@ impl Pivot {
             inventory,
             identities: Identities::default(),
             namespaces: BTreeSet::new(),
+            given_up: BTreeSet::new(),
         })
     }
 

@@ -95,7 +95,9 @@ impl Pivot {
         let key = &before.object;
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
         let mut patch = pause_patch(key, &before.paused);
-        patch["metadata"]["annotations"][names::MOVED_TO] = Value::Null;
+        for name in [names::MOVING, names::MOVED_TO] {
+            patch["metadata"]["annotations"][name] = Value::Null;
+        }
         if !before.managed_fields.is_null() {
             patch["metadata"]["managedFields"] = before.managed_fields.clone();
         }
