@@ -77,7 +77,9 @@ impl Backend {
         let manager = &self.0.manager;
         let rows = match self.0.hand_over.read(cluster).await? {
             Some(state) => Rows::read(&state).map_err(|why| {
-                Error::failed(format!("the state with which Cluster {cluster} was handed over cannot be used: {why}"))
+                Error::failed(format!(
+                    "the state with which Cluster {cluster} was handed over cannot be used: {why}"
+                ))
             })?,
             None => Rows::default(),
         };

@@ -107,7 +107,8 @@ impl DevClusterReconciler {
     async fn forget(&self, namespace: &str) {
         let all = self.objects.in_namespace(namespace);
         let named = |cluster: &NamespacedName| {
-            all.iter().any(|dev| owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str()))
+            all.iter()
+                .any(|dev| owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str()))
         };
         self.backend.retain(namespace, named).await;
     }

@@ -3,11 +3,11 @@
 //! Whoever moves a Cluster pauses it and marks it with [`MOVING`]. The cluster takes no more writes then, its state is written, and the
 //! DevCluster says so ([`READY`]). At the other side the first start of the cluster reads it.
 
+use engine::object::uid;
+use engine::{Error, NamespacedName, Objects, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use engine::object::uid;
-use engine::{Error, NamespacedName, Objects, Result};
 use kube::api::ObjectMeta;
 use schemas::infrastructure::DevCluster;
 

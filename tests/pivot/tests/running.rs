@@ -42,7 +42,8 @@ fn of_kind(place: &Place, part: &str) -> BTreeMap<String, Value> {
 fn machines(place: &Place) -> Vec<Value> {
     let started = |object: &Value| {
         let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-        let parts = conditions.filter(|condition| condition["type"].as_str().unwrap().contains("Provisioned"));
+        let parts =
+            conditions.filter(|condition| condition["type"].as_str().unwrap().contains("Provisioned"));
         let since: Vec<&Value> = parts.map(|condition| &condition["lastTransitionTime"]).collect();
         json!([object["metadata"]["name"], object["spec"]["providerID"], object["status"]["nodeRef"], since])
     };
@@ -54,7 +55,9 @@ fn is_available(place: &Place) -> bool {
     let clusters = of_kind(place, "cluster.x-k8s.io/clusters/");
     let available = |object: &Value| {
         let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-        conditions.into_iter().any(|condition| condition["type"] == "Available" && condition["status"] == "True")
+        conditions
+            .into_iter()
+            .any(|condition| condition["type"] == "Available" && condition["status"] == "True")
     };
     !clusters.is_empty() && clusters.values().all(available)
 }

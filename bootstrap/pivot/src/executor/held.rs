@@ -65,7 +65,8 @@ impl Pivot {
                 places.insert((item.kind, &key.namespace));
             }
         }
-        let lists: Vec<_> = places.into_iter().map(|(kind, namespace)| self.held(work, kind, namespace)).collect();
+        let lists: Vec<_> =
+            places.into_iter().map(|(kind, namespace)| self.held(work, kind, namespace)).collect();
         let held: Vec<HashMap<Key, Held>> =
             stream::iter(lists).buffered(limits::IN_FLIGHT).try_collect().await?;
         let held: HashMap<Key, Held> = held.into_iter().flatten().collect();
@@ -82,9 +83,9 @@ impl Pivot {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         };
-        let held = objects.iter().filter_map(|object| {
-            Some((key(object["metadata"]["name"].as_str()?), Held::of(object)?))
-        });
+        let held = objects
+            .iter()
+            .filter_map(|object| Some((key(object["metadata"]["name"].as_str()?), Held::of(object)?)));
         Ok(held.collect())
     }
 }
@@ -92,7 +93,10 @@ impl Pivot {
 fn not_handed_over(key: &Key) -> Finding {
     Finding::warning(
         key,
-        format!("its provider did not hand over what it keeps outside of objects (annotation {})", names::HAND_OVER),
+        format!(
+            "its provider did not hand over what it keeps outside of objects (annotation {})",
+            names::HAND_OVER
+        ),
         "nothing is to be done where the provider does not run at the source; it makes this anew at the target",
     )
 }

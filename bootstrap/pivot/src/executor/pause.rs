@@ -38,9 +38,8 @@ fn pausing(key: &Key, object: &Value) -> Option<Value> {
         return (!pause.is_string()).then(|| pause_patch(key, &"".into()));
     }
     let told = object["metadata"]["annotations"][names::MOVING].is_string();
-    (pause != true || !told).then(|| {
-        json!({"metadata": {"annotations": {names::MOVING: ""}}, "spec": {"paused": true}})
-    })
+    (pause != true || !told)
+        .then(|| json!({"metadata": {"annotations": {names::MOVING: ""}}, "spec": {"paused": true}}))
 }
 
 impl Pivot {

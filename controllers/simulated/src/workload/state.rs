@@ -144,12 +144,7 @@ impl Engine for Rows {
 }
 
 impl Admission for Rows {
-    fn mutate(
-        &self,
-        _: &Review<'_>,
-        _: &mut serde_json::Value,
-        _: &mut Vec<String>,
-    ) -> Result<(), Status> {
+    fn mutate(&self, _: &Review<'_>, _: &mut serde_json::Value, _: &mut Vec<String>) -> Result<(), Status> {
         Ok(())
     }
 
