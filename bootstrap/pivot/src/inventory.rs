@@ -86,7 +86,25 @@ pub struct Inventory {
     pub lost_owners: Vec<(Key, String)>,
 }
 
+/// What tells two inventories apart, without the objects' texts: one inventory in memory is enough.
+pub struct Summary {
+    plan: Plan,
+    fingerprints: HashMap<Key, u64>,
+}
+
 impl Inventory {
+    /// Forgets the objects, but not what they were like.
+    pub fn into_summary(self) -> Summary {
+        let fingerprints = self.items.into_iter().map(|(key, item)| (key, item.fingerprint)).collect();
+        Summary { plan: self.plan, fingerprints }
+    }
+
+    /// Whether nothing that must arrive has changed since `before`.
+    pub fn is_same(&self, before: &Summary) -> bool {
+        self.plan == before.plan
+            && self.items.iter().all(|(key, item)| before.fingerprints.get(key) == Some(&item.fingerprint))
+    }
+
     /// Clusters and ClusterClasses that are paused: those that the source does not keep.
     pub fn roots(&self) -> impl Iterator<Item = &Item> {
         let pausable = |key: &Key| key.is_cluster() || key.is_class();

@@ -5,6 +5,7 @@
 
 pub mod faults;
 pub mod fixture;
+pub mod graphs;
 pub mod journal;
 pub mod outcome;
 pub mod place;
@@ -21,6 +22,7 @@ use machinery::random::Random;
 use pivot::journal::MemoryDisk;
 use pivot::progress::Silent;
 use pivot::{Journal, Options, Pivot};
+use store::Memory;
 
 use crate::faults::Faults;
 use crate::fixture::Fixture;
@@ -53,10 +55,18 @@ impl Scene {
     /// # Errors
     /// Where a plane does not start.
     pub async fn new(fixture: &Fixture) -> Result<Self> {
+        Self::on(fixture.source(), fixture.target()).await
+    }
+
+    /// Both planes on these disks.
+    ///
+    /// # Errors
+    /// Where a plane does not start.
+    pub async fn on(source: Memory, target: Memory) -> Result<Self> {
         let clock = Clock::simulated(DateTime::from_timestamp(1_800_100_000, 0).unwrap_or_default());
         let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
-        let source = Place::start_in(network.clone(), "source", fixture.source(), &clock, 11).await?;
-        let target = Place::start_in(network.clone(), "target", fixture.target(), &clock, 12).await?;
+        let source = Place::start_in(network.clone(), "source", source, &clock, 11).await?;
+        let target = Place::start_in(network.clone(), "target", target, &clock, 12).await?;
         let watch = Watch::new(&source, &target);
         Ok(Self {
             source,
@@ -86,6 +96,32 @@ impl Scene {
     pub fn pivot_back(&self) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(MemoryDisk::default()))?;
         Ok(self.assemble(&self.target, &self.source, journal, Options::default()))
+    }
+
+    /// A pivot of everything whose user at the target is another one.
+    ///
+    /// # Errors
+    /// Where the journal cannot be opened.
+    pub fn pivot_as(&self, user: access::User) -> pivot::Result<Pivot> {
+        let journal = Journal::open(Box::new(self.disk.clone()))?;
+        let server = |place: &Place, user| {
+            let service = self.faults.between_as(user, place, &self.watch);
+            pivot::Server::new(place.role, kube::Client::new(service, "default"), self.clock.clone())
+        };
+        let source = server(&self.source, access::User::master("pivot"));
+        let target = server(&self.target, user);
+        let options = Options::default();
+        Ok(Pivot::new(source, target, journal, options, self.random.clone(), Arc::new(Silent)))
+    }
+
+    /// The target loses what it holds: from here on it holds what `disk` does.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn replace_target(&mut self, disk: Memory) -> Result<()> {
+        self.target = Place::start_in(self.network.clone(), "target", disk, &self.clock, 13).await?;
+        self.watch = Watch::new(&self.source, &self.target);
+        Ok(())
     }
 
     fn assemble(&self, from: &Place, to: &Place, journal: Journal, options: Options) -> Pivot {

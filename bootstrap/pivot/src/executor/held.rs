@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::{Pivot, Work};
 use crate::error::{Error, Result};
-use crate::inventory::Held;
+use crate::inventory::{Held, Inventory};
 use crate::limits;
 use crate::names;
 use crate::object::Key;
@@ -52,6 +52,8 @@ impl Pivot {
         }
         self.end(Phase::Pause, began);
         if waits {
+            // Two inventories at once would not fit where there are many objects.
+            work.inventory = Inventory::default();
             work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
         }
         Ok(())

@@ -39,6 +39,17 @@ impl Pivot {
             let removals: Vec<_> = keys.iter().map(|key| self.remove_copy(work, key)).collect();
             stream::iter(removals).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         }
+        self.end(Phase::RollBack, began);
+        self.undo_at_source(work).await
+    }
+
+    /// The source goes on.
+    pub(super) async fn undo_at_source(&mut self, work: &Work) -> Result<()> {
+        let began = self.begin(Phase::RollBack);
+        if !self.journal.state().rolling_back {
+            self.journal.append(Record::RollingBack)?;
+        }
+        let state = self.journal.state();
         let restored: Vec<_> = state.before.values().map(|before| self.restore(work, before)).collect();
         stream::iter(restored).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         self.journal.append(Record::RolledBack)?;
