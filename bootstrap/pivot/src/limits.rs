@@ -23,7 +23,7 @@ pub const HAND_OVER_WAIT: Duration = Duration::from_secs(5);
 /// The first pause between two looks at objects that are held back; it doubles.
 pub const HELD_PAUSE: Duration = Duration::from_millis(20);
 /// The longest such pause.
-pub const HELD_PAUSE_MAX: Duration = Duration::from_millis(500);
+pub const HELD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How often objects that still change are copied again before a person must look.
 pub const ROUNDS: u32 = 8;
 /// Pause between two such rounds.

@@ -17,18 +17,20 @@ type Waiting = BTreeMap<Key, Held>;
 
 impl Pivot {
     /// Waits until no object that moves is held back by its provider and all is ready that providers hand over; reads the source again
-    /// where it had to wait. Who only hands over is not waited for for ever: it may not run.
+    /// where that has happened. Who only hands over is not waited for for ever: it may not run.
     pub(super) async fn wait_until_released(&mut self, work: &mut Work) -> Result<()> {
         let began = self.begin(Phase::Pause);
         let mut pause = limits::HELD_PAUSE;
         let items = work.inventory.items.iter();
         let mut waiting: Waiting = items.filter_map(|(key, item)| Some((key.clone(), item.held?))).collect();
         waiting.retain(|key, _| !work.given_up.contains(key));
-        let waits = !waiting.is_empty();
+        let mut released = false;
         while !waiting.is_empty() {
             self.source.clock().sleep(pause).await;
             pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
-            waiting = self.still_held(work, &waiting).await?;
+            let still = self.still_held(work, &waiting).await?;
+            released |= still.len() < waiting.len();
+            waiting = still;
             let waited = self.source.clock().monotonic() - began;
             let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
             let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
@@ -51,7 +53,7 @@ impl Pivot {
             }
         }
         self.end(Phase::Pause, began);
-        if waits {
+        if released {
             // Two inventories at once would not fit where there are many objects.
             work.inventory = Inventory::default();
             work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
