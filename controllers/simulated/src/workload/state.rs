@@ -70,7 +70,7 @@ impl Rows {
         let revision = Revision(content.revision);
         let rows = Self::default();
         // What was watched before goes on from a list: the history stays behind.
-        let batch = Batch { changes, revision, trim: Some(revision) };
+        let batch = Batch { changes, revision, trim: Some(revision), ..Batch::default() };
         rows.memory.commit(&batch).map_err(|error| error.to_string())?;
         Ok(rows)
     }
