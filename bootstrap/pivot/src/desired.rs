@@ -8,6 +8,18 @@ use crate::inventory::Item;
 use crate::journal::Before;
 use crate::names;
 
+/// Metadata that each server sets itself; a write with another server's would be refused.
+const OF_THE_SOURCE: &[&str] = &[
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "selfLink",
+    "generateName",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+];
+
 /// Identities of objects at both servers.
 #[derive(Debug, Clone, Default)]
 pub struct Identities {
@@ -40,10 +52,7 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
     if let Some(metadata) = object["metadata"].as_object_mut() {
         generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
         managed_fields = metadata.remove("managedFields").unwrap_or_default();
-        for name in ["uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "generateName"]
-        {
-            metadata.remove(name);
-        }
+        metadata.retain(|name, _| !OF_THE_SOURCE.contains(&name.as_str()));
         if let Some(Value::Array(owners)) = metadata.remove("ownerReferences") {
             let mut kept = Vec::with_capacity(owners.len());
             for mut owner in owners {
@@ -61,9 +70,7 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
         }
         for field in ["annotations", "labels"] {
             if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
-                for name in [names::MOVED_TO, names::DELETE_FOR_MOVE, names::BATCH] {
-                    entries.remove(name);
-                }
+                entries.retain(|name, _| !names::OF_THE_PIVOT.contains(&name.as_str()));
             }
         }
     }
@@ -176,7 +183,7 @@ mod tests {
             moves_hierarchy: true,
         };
         let (object, _) = Object::parse(&kind, &value.to_string()).unwrap();
-        Item { object, kind: 0, fingerprint: 0, blocked: false }
+        Item { object, kind: 0, fingerprint: 0, held: None }
     }
 
     #[test]

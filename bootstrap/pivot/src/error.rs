@@ -116,6 +116,11 @@ impl Error {
         self.code().is_some_and(|(_, reason)| reason == "Conflict")
     }
 
+    /// The server was reached, and answered that it will not do it now.
+    pub fn is_answer(&self) -> bool {
+        self.code().is_some()
+    }
+
     /// The server understood the request and will not do it, however often it is asked.
     pub fn is_refusal(&self) -> bool {
         self.code().is_some_and(|(code, _)| (400..500).contains(&code) && code != 429)

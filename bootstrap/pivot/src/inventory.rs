@@ -49,8 +49,28 @@ pub struct Item {
     pub kind: usize,
     /// Changes when something changes that must arrive.
     pub fingerprint: u64,
+    /// Why it has to wait, if it has.
+    pub held: Option<Held>,
+}
+
+/// Why an object cannot be copied yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
     /// A provider holds it back.
-    pub blocked: bool,
+    Blocked,
+    /// Its provider makes ready what it hands over.
+    HandsOver,
+}
+
+impl Held {
+    /// From an object, or its metadata alone.
+    pub fn of(object: &Value) -> Option<Self> {
+        let annotation = |name: &str| object["metadata"]["annotations"].get(name);
+        if annotation(names::BLOCK_MOVE).is_some() {
+            return Some(Self::Blocked);
+        }
+        annotation(names::HAND_OVER).filter(|state| *state != names::HAND_OVER_READY).map(|_| Self::HandsOver)
+    }
 }
 
 /// Everything that there is, at one time.
@@ -66,7 +86,25 @@ pub struct Inventory {
     pub lost_owners: Vec<(Key, String)>,
 }
 
+/// What tells two inventories apart, without the objects' texts: one inventory in memory is enough.
+pub struct Summary {
+    plan: Plan,
+    fingerprints: HashMap<Key, u64>,
+}
+
 impl Inventory {
+    /// Forgets the objects, but not what they were like.
+    pub fn into_summary(self) -> Summary {
+        let fingerprints = self.items.into_iter().map(|(key, item)| (key, item.fingerprint)).collect();
+        Summary { plan: self.plan, fingerprints }
+    }
+
+    /// Whether nothing that must arrive has changed since `before`.
+    pub fn is_same(&self, before: &Summary) -> bool {
+        self.plan == before.plan
+            && self.items.iter().all(|(key, item)| before.fingerprints.get(key) == Some(&item.fingerprint))
+    }
+
     /// Clusters and ClusterClasses that are paused: those that the source does not keep.
     pub fn roots(&self) -> impl Iterator<Item = &Item> {
         let pausable = |key: &Key| key.is_cluster() || key.is_class();
@@ -199,10 +237,10 @@ pub(crate) struct Found {
 impl Found {
     fn new(kind: &Kind, index: usize, object: Object, value: Value) -> Self {
         let facts = Facts::of(kind, &object.key, &value);
-        let blocked = value["metadata"]["annotations"].get(names::BLOCK_MOVE).is_some();
+        let held = Held::of(&value);
         let unsteady = unsteady(&object.key, &value);
         let node = Node { key: object.key.clone(), uid: object.uid.clone(), facts };
-        let item = Item { object, kind: index, fingerprint: fingerprint(value), blocked };
+        let item = Item { object, kind: index, fingerprint: fingerprint(value), held };
         Self { node, item, unsteady }
     }
 

@@ -18,8 +18,12 @@ pub const RETRIES: u32 = 5;
 pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How long providers may hold objects back, as long as clusterctl waits.
 pub const BLOCK_MOVE_WAIT: Duration = Duration::from_secs(150);
-/// Pause between two looks at objects that are held back.
-pub const BLOCK_MOVE_PAUSE: Duration = Duration::from_millis(500);
+/// How long a provider may take to make ready what it hands over; one that does not run never will.
+pub const HAND_OVER_WAIT: Duration = Duration::from_secs(5);
+/// The first pause between two looks at objects that are held back; it doubles.
+pub const HELD_PAUSE: Duration = Duration::from_millis(20);
+/// The longest such pause.
+pub const HELD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How often objects that still change are copied again before a person must look.
 pub const ROUNDS: u32 = 8;
 /// Pause between two such rounds.

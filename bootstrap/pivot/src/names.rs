@@ -14,6 +14,12 @@ pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Pauses the object that carries it.
 pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+/// On a Cluster of the source that is about to move: its providers make ready what they have to hand over.
+pub const MOVING: &str = "firstlight.dev/moving";
+/// On an object whose provider has something to hand over that stands in no object yet: `needed`, until it is [`HAND_OVER_READY`].
+pub const HAND_OVER: &str = "firstlight.dev/hand-over";
+/// All that the provider has to hand over stands in objects.
+pub const HAND_OVER_READY: &str = "ready";
 /// On a source object: the server that has taken it over.
 pub const MOVED_TO: &str = "firstlight.dev/moved-to";
 /// On source objects that are about to be deleted: the batch, so that one request deletes exactly these.
@@ -26,3 +32,6 @@ pub const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
 pub const ADDONS_GROUP: &str = "addons.cluster.x-k8s.io";
 /// The group of clusterctl's inventory.
 pub const INVENTORY_GROUP: &str = "clusterctl.cluster.x-k8s.io";
+
+/// What a pivot, and providers that answer it, write on objects of the source. None of it arrives.
+pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, MOVED_TO, DELETE_FOR_MOVE, BATCH];

@@ -16,9 +16,6 @@ const OF_THE_SERVER: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
-/// Annotations and labels that a pivot sets on the way.
-const OF_THE_PIVOT: &[&str] = &[names::MOVED_TO, names::DELETE_FOR_MOVE, names::BATCH];
-
 /// The object without what differs between servers by nature, and without what the pivot itself changes: the pause, and the
 /// conditions by which controllers say that they have seen it.
 pub fn normal(mut object: Value) -> Value {
@@ -32,7 +29,7 @@ pub fn normal(mut object: Value) -> Value {
         metadata.retain(|name, _| !OF_THE_SERVER.contains(&name.as_str()));
         for field in ["annotations", "labels"] {
             if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
-                entries.retain(|name, _| !OF_THE_PIVOT.contains(&name.as_str()));
+                entries.retain(|name, _| !names::OF_THE_PIVOT.contains(&name.as_str()));
                 if is_class {
                     entries.remove(names::PAUSED);
                 }

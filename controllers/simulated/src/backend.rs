@@ -8,8 +8,10 @@ use engine::{Error, Manager, NamespacedName, Result};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
+use crate::hand_over::HandOver;
 use crate::names::PORTS;
 use crate::workload::Workload;
+use crate::workload::state::Rows;
 
 /// All workload clusters. Cheap to clone.
 #[derive(Clone)]
@@ -18,6 +20,7 @@ pub struct Backend(Arc<Inner>);
 struct Inner {
     manager: Manager,
     host: String,
+    hand_over: HandOver,
     clusters: tokio::sync::Mutex<BTreeMap<NamespacedName, Running>>,
     next_port: Mutex<u16>,
 }
@@ -34,6 +37,7 @@ impl Backend {
         Self(Arc::new(Inner {
             manager: manager.clone(),
             host: host.to_owned(),
+            hand_over: HandOver::new(manager.objects()),
             clusters: tokio::sync::Mutex::default(),
             next_port: Mutex::new(PORTS.start),
         }))
@@ -44,15 +48,21 @@ impl Backend {
         &self.0.host
     }
 
+    /// The state of clusters on their way.
+    pub fn hand_over(&self) -> &HandOver {
+        &self.0.hand_over
+    }
+
     /// The cluster, when it runs.
     pub async fn get(&self, cluster: &NamespacedName) -> Option<Arc<Workload>> {
         self.0.clusters.lock().await.get(cluster).map(|running| running.workload.clone())
     }
 
-    /// The cluster and its port; started on `wanted` (for `None` any free port that is not `reserved`) where it does not run.
+    /// The cluster and its port; started on `wanted` (for `None` any free port that is not `reserved`) where it does not run, with the state
+    /// in which it was handed over, if it was.
     ///
     /// # Errors
-    /// Where no port is free, or the one wanted is taken.
+    /// Where no port is free, the one wanted is taken, or the state cannot be read.
     pub async fn start(
         &self,
         cluster: &NamespacedName,
@@ -65,7 +75,15 @@ impl Backend {
         }
         let listener = self.listen(wanted, reserved).await?;
         let manager = &self.0.manager;
-        let workload = Workload::new(manager.clock(), manager.random()).await;
+        let rows = match self.0.hand_over.read(cluster).await? {
+            Some(state) => Rows::read(&state).map_err(|why| {
+                Error::failed(format!(
+                    "the state with which Cluster {cluster} was handed over cannot be used: {why}"
+                ))
+            })?,
+            None => Rows::default(),
+        };
+        let workload = Workload::new(manager.clock(), manager.random(), rows).await;
         let workload = workload.map_err(|error| Error::failed(error.to_string()))?;
         let port = listener.port();
         let accepting = manager.spawn(accept(listener, workload.clone()));
@@ -78,6 +96,17 @@ impl Backend {
         if let Some(running) = self.0.clusters.lock().await.remove(cluster) {
             running.workload.close();
             running.accepting.abort();
+        }
+    }
+
+    /// Ends the clusters of a namespace that are not `wanted`: their DevCluster went without being asked, as it does when it is moved.
+    pub async fn retain(&self, namespace: &str, wanted: impl Fn(&NamespacedName) -> bool) {
+        let clusters = self.0.clusters.lock().await;
+        let here = clusters.keys().filter(|cluster| cluster.namespace == namespace);
+        let lost: Vec<NamespacedName> = here.filter(|cluster| !wanted(cluster)).cloned().collect();
+        drop(clusters);
+        for cluster in &lost {
+            self.remove(cluster).await;
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::conditions;
-use engine::object::is_deleting;
+use engine::object::{annotation, is_deleting};
 use engine::{
     Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
     paused,
@@ -15,6 +15,7 @@ use schemas::infrastructure::DevCluster;
 use schemas::meta::ApiEndpoint;
 
 use crate::backend::Backend;
+use crate::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 use crate::names::{CLUSTER_FINALIZER, LISTENER};
 use crate::owner::owner_name;
 
@@ -51,7 +52,10 @@ struct DevClusterReconciler {
 
 impl Reconciler for DevClusterReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(read) = self.objects.get(&request) else { return Ok(Action::done()) };
+        let Some(read) = self.objects.get(&request) else {
+            self.forget(&request.namespace).await;
+            return Ok(Action::done());
+        };
         // Without an owner it belongs to no cluster yet; the Cluster's controller makes itself the owner.
         let Some(cluster_name) = owner_name(read.as_ref(), "Cluster") else { return Ok(Action::done()) };
         let key = NamespacedName::new(request.namespace.clone(), cluster_name);
@@ -60,7 +64,9 @@ impl Reconciler for DevClusterReconciler {
         let mut wanted = read.as_ref().clone();
         let is_paused = paused::set(&mut wanted, cluster.as_deref(), self.manager.clock().now());
         let mut outcome = Ok(());
-        if !is_paused {
+        if is_paused {
+            self.hand_over(&key, cluster.as_deref(), &mut wanted).await?;
+        } else {
             if is_deleting(read.as_ref()) {
                 self.backend.remove(&key).await;
                 finalizer::remove(&mut wanted, CLUSTER_FINALIZER);
@@ -97,6 +103,39 @@ impl DevClusterReconciler {
         conditions::set(wanted, self.manager.clock().now(), condition);
     }
 
+    /// Clusters whose DevCluster is no longer there.
+    async fn forget(&self, namespace: &str) {
+        let all = self.objects.in_namespace(namespace);
+        let named = |cluster: &NamespacedName| {
+            all.iter()
+                .any(|dev| owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str()))
+        };
+        self.backend.retain(namespace, named).await;
+    }
+
+    /// Writes down the state of a cluster that is about to move, and closes one that has moved.
+    async fn hand_over(
+        &self,
+        key: &NamespacedName,
+        cluster: Option<&Cluster>,
+        wanted: &mut DevCluster,
+    ) -> Result<()> {
+        let has = |name: &str| cluster.is_some_and(|cluster| annotation(cluster, name).is_some());
+        if has(MOVED_TO) {
+            self.backend.remove(key).await;
+        } else if has(MOVING) && annotation(wanted, HAND_OVER) != Some(READY) {
+            // One that does not run has nothing that is not in its objects.
+            if let Some(workload) = self.backend.get(key).await {
+                let state = workload.rows().hold().map_err(|why| {
+                    Error::failed(format!("the state of Cluster {key} cannot be written down: {why}"))
+                })?;
+                self.backend.hand_over().write(key, wanted, &state).await?;
+            }
+            wanted.metadata.annotations.get_or_insert_default().insert(HAND_OVER.into(), READY.into());
+        }
+        Ok(())
+    }
+
     async fn provision(&self, key: &NamespacedName, wanted: &mut DevCluster) -> Result<()> {
         if wanted.spec.backend.in_memory.is_none() {
             return Err(Error::failed(format!(
@@ -104,8 +143,12 @@ impl DevClusterReconciler {
             )));
         }
         let endpoint = wanted.spec.control_plane_endpoint.clone().unwrap_or_default();
-        let (_, port) = self.backend.start(key, port(&endpoint), &self.reserved()).await?;
-        wanted.metadata.annotations.get_or_insert_default().insert(LISTENER.to_owned(), key.to_string());
+        let (workload, port) = self.backend.start(key, port(&endpoint), &self.reserved()).await?;
+        workload.rows().release();
+        self.backend.hand_over().discard(key).await?;
+        let annotations = wanted.metadata.annotations.get_or_insert_default();
+        annotations.insert(LISTENER.to_owned(), key.to_string());
+        annotations.insert(HAND_OVER.to_owned(), NEEDED.to_owned());
         wanted.spec.control_plane_endpoint =
             Some(ApiEndpoint { host: Some(self.backend.host().to_owned()), port: Some(i32::from(port)) });
         wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);

@@ -2,10 +2,12 @@
 //!
 //! Each workload cluster is an API server of its own, made of the same crates as the management cluster's, over the `memory` engine. What
 //! a machine would do (a node that registers, static pods, an etcd member) is written into it when the machine's start-up durations
-//! have passed. After a restart of the process the clusters are made again from their DevMachines.
+//! have passed. After a restart of the process the clusters are made again from their DevMachines; on a way to another management cluster
+//! they keep all that they hold ([`hand_over`]).
 
 pub mod backend;
 mod cluster;
+pub mod hand_over;
 pub mod machine;
 mod names;
 mod owner;

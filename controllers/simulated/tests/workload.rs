@@ -19,6 +19,7 @@ use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
 use simulated::machine::plan::Part;
 use simulated::workload::objects::Host;
+use simulated::workload::state::Rows;
 use simulated::workload::{Authorities, Workload};
 
 struct Cluster {
@@ -35,7 +36,7 @@ async fn cluster() -> Cluster {
     let clock = Clock::simulated(DateTime::from_timestamp(1_800_000_000, 0).expect("a time"));
     let random = Random::seeded(1);
     let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
-    let workload = Workload::new(&clock, &random).await.expect("a workload cluster");
+    let workload = Workload::new(&clock, &random, Rows::default()).await.expect("a workload cluster");
     let authority = |name| {
         CertificateAuthority::generate(name, KeyAlgorithm::default(), None, clock.now(), &random)
             .expect("an authority")

@@ -82,7 +82,11 @@ impl Faults {
 
     /// The way to `place`, with these faults on it.
     pub fn between(&self, place: &Place, watch: &Watch) -> Faulty {
-        let user = access::User::master("pivot");
+        self.between_as(access::User::master("pivot"), place, watch)
+    }
+
+    /// As [`Faults::between`], for another user.
+    pub fn between_as(&self, user: access::User, place: &Place, watch: &Watch) -> Faulty {
         Faulty {
             role: place.role,
             inner: place.plane.server.client_service(user),

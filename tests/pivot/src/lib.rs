@@ -5,20 +5,24 @@
 
 pub mod faults;
 pub mod fixture;
+pub mod graphs;
 pub mod journal;
 pub mod outcome;
 pub mod place;
 pub mod watch;
+pub mod workload;
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::DateTime;
+use engine::network::{Network, SimulatedNetwork};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use pivot::journal::MemoryDisk;
 use pivot::progress::Silent;
 use pivot::{Journal, Options, Pivot};
+use store::Memory;
 
 use crate::faults::Faults;
 use crate::fixture::Fixture;
@@ -38,7 +42,10 @@ pub struct Scene {
     pub watch: Watch,
     /// The journal's disk.
     pub disk: MemoryDisk,
-    clock: Clock,
+    /// The machine on which both run.
+    pub network: Arc<dyn Network>,
+    /// The only time there is.
+    pub clock: Clock,
     random: Random,
 }
 
@@ -48,9 +55,18 @@ impl Scene {
     /// # Errors
     /// Where a plane does not start.
     pub async fn new(fixture: &Fixture) -> Result<Self> {
+        Self::on(fixture.source(), fixture.target()).await
+    }
+
+    /// Both planes on these disks.
+    ///
+    /// # Errors
+    /// Where a plane does not start.
+    pub async fn on(source: Memory, target: Memory) -> Result<Self> {
         let clock = Clock::simulated(DateTime::from_timestamp(1_800_100_000, 0).unwrap_or_default());
-        let source = Place::start("source", fixture.source(), &clock, 11).await?;
-        let target = Place::start("target", fixture.target(), &clock, 12).await?;
+        let network: Arc<dyn Network> = Arc::new(SimulatedNetwork::new());
+        let source = Place::start_in(network.clone(), "source", source, &clock, 11).await?;
+        let target = Place::start_in(network.clone(), "target", target, &clock, 12).await?;
         let watch = Watch::new(&source, &target);
         Ok(Self {
             source,
@@ -58,6 +74,7 @@ impl Scene {
             faults: Faults::default(),
             watch,
             disk: MemoryDisk::default(),
+            network,
             clock,
             random: Random::seeded(7),
         })
@@ -69,12 +86,50 @@ impl Scene {
     /// Where the journal cannot be opened.
     pub fn pivot_with(&self, options: Options, stop: Option<Stop>) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(FailingDisk::new(self.disk.clone(), stop)))?;
+        Ok(self.assemble(&self.source, &self.target, journal, options))
+    }
+
+    /// A pivot of everything from the target to the source.
+    ///
+    /// # Errors
+    /// Where the journal cannot be opened.
+    pub fn pivot_back(&self) -> pivot::Result<Pivot> {
+        let journal = Journal::open(Box::new(MemoryDisk::default()))?;
+        Ok(self.assemble(&self.target, &self.source, journal, Options::default()))
+    }
+
+    /// A pivot of everything whose user at the target is another one.
+    ///
+    /// # Errors
+    /// Where the journal cannot be opened.
+    pub fn pivot_as(&self, user: access::User) -> pivot::Result<Pivot> {
+        let journal = Journal::open(Box::new(self.disk.clone()))?;
+        let server = |place: &Place, user| {
+            let service = self.faults.between_as(user, place, &self.watch);
+            pivot::Server::new(place.role, kube::Client::new(service, "default"), self.clock.clone())
+        };
+        let source = server(&self.source, access::User::master("pivot"));
+        let target = server(&self.target, user);
+        let options = Options::default();
+        Ok(Pivot::new(source, target, journal, options, self.random.clone(), Arc::new(Silent)))
+    }
+
+    /// The target loses what it holds: from here on it holds what `disk` does.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn replace_target(&mut self, disk: Memory) -> Result<()> {
+        self.target = Place::start_in(self.network.clone(), "target", disk, &self.clock, 13).await?;
+        self.watch = Watch::new(&self.source, &self.target);
+        Ok(())
+    }
+
+    fn assemble(&self, from: &Place, to: &Place, journal: Journal, options: Options) -> Pivot {
         let server = |place: &Place| {
             let service = self.faults.between(place, &self.watch);
             pivot::Server::new(place.role, kube::Client::new(service, "default"), self.clock.clone())
         };
-        let (source, target) = (server(&self.source), server(&self.target));
-        Ok(Pivot::new(source, target, journal, options, self.random.clone(), Arc::new(Silent)))
+        Pivot::new(server(from), server(to), journal, options, self.random.clone(), Arc::new(Silent))
     }
 
     /// A pivot of everything.

@@ -34,7 +34,7 @@ pub fn content(objects: Objects) -> Objects {
 }
 
 /// The object with owners by name, since UIDs differ.
-fn comparable(object: &Value) -> Value {
+pub fn comparable(object: &Value) -> Value {
     let mut object = normal(object.clone());
     if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
         for owner in owners {
@@ -89,7 +89,7 @@ fn managers(object: &Value, uids: &[(String, String)]) -> BTreeSet<String> {
 }
 
 /// Owner references that point nowhere.
-fn wrong_owners(objects: &Objects) -> Vec<String> {
+pub fn wrong_owners(objects: &Objects) -> Vec<String> {
     let uids: BTreeSet<&str> =
         objects.values().filter_map(|object| object["metadata"]["uid"].as_str()).collect();
     let mut wrong = Vec::new();

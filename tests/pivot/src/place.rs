@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use engine::network::SimulatedNetwork;
+use engine::network::{Network, SimulatedNetwork};
 use firstlight::plane::{Doors, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -28,8 +28,21 @@ impl Place {
     /// # Errors
     /// Where it does not start.
     pub async fn start(role: &'static str, disk: Memory, clock: &Clock, seed: u64) -> Result<Self> {
-        let random = Random::seeded(seed);
-        let doors = Doors { clock: clock.clone(), random, network: Arc::new(SimulatedNetwork::new()) };
+        Self::start_in(Arc::new(SimulatedNetwork::new()), role, disk, clock, seed).await
+    }
+
+    /// As [`Place::start`], beside others on one machine.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn start_in(
+        network: Arc<dyn Network>,
+        role: &'static str,
+        disk: Memory,
+        clock: &Clock,
+        seed: u64,
+    ) -> Result<Self> {
+        let doors = Doors { clock: clock.clone(), random: Random::seeded(seed), network };
         let store = Store::open(disk, clock.clone()).await?;
         let keys = pki::TokenKeys::generate(&doors.random)?;
         let plane = Plane::start(store.clone(), &doors, None, keys).await?;

@@ -9,8 +9,9 @@ use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{content, wrong_after_move};
 use pivot_tests::{Scene, simulated};
 
-/// For two clusters of seven machines, 86 objects, with everything read back: clusterctl needs 1,248 for 82 objects.
-const REQUESTS: u64 = 420;
+/// For two clusters of seven machines, 86 objects, with everything read back: clusterctl needs 1,248 for 82 objects. An object of several
+/// field managers with a status takes three requests to make: the API has no way to write managers and status in one.
+const REQUESTS: u64 = 460;
 
 #[test]
 fn two_clusters_move_with_few_requests() {

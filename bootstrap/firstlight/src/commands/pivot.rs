@@ -86,6 +86,10 @@ pub struct WayOptions {
     /// Undo a pivot that was interrupted before the target took over
     #[arg(long, conflicts_with = "dry_run")]
     pub roll_back: bool,
+    /// With --roll-back: the target is gone for good, so undo at the source alone. Should the target come back, it still has paused copies of what had
+    /// been copied: delete them there before anybody unpauses them
+    #[arg(long, requires = "roll_back")]
+    pub target_is_gone: bool,
     /// Where the journal is [default: pivot.journal in the data directory, else below $XDG_STATE_HOME/firstlight/pivots]
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
@@ -237,6 +241,8 @@ async fn go(
     let pivot = assemble(from, to, journal, options);
     let report = if way.resume {
         pivot.resume().await?
+    } else if way.target_is_gone {
+        pivot.roll_back_without_target().await?
     } else if way.roll_back {
         pivot.roll_back().await?
     } else {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Pivot, Work, path};
 use crate::desired::{Desired, desired};
 use crate::error::{Error, Result};
-use crate::inventory::{Inventory, Item};
+use crate::inventory::Item;
 use crate::journal::Record;
 use crate::kinds::Kind;
 use crate::limits;
@@ -45,10 +45,9 @@ impl Pivot {
             self.wait_until_released(work).await?;
             self.copy(work, &mut done).await?;
             self.remove_vanished(work).await?;
-            let fresh = work.discovery.inventory(&self.source, &work.scope).await?;
-            let quiet = is_same(&work.inventory, &fresh);
-            work.inventory = fresh;
-            if quiet {
+            let before = std::mem::take(&mut work.inventory).into_summary();
+            work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
+            if work.inventory.is_same(&before) {
                 let different = self.verify(work).await?;
                 if different.is_empty() {
                     return Ok(());
@@ -299,14 +298,6 @@ impl Pivot {
 fn is_done(work: &Work, done: &Done, step: &Step) -> bool {
     let item = work.inventory.items.get(&step.object);
     item.is_none_or(|item| done.get(&step.object) == Some(&item.fingerprint))
-}
-
-/// Whether nothing that must arrive has changed between two looks at the source.
-fn is_same(one: &Inventory, other: &Inventory) -> bool {
-    one.plan == other.plan
-        && one.items.iter().all(|(key, item)| {
-            other.items.get(key).is_some_and(|other| other.fingerprint == item.fingerprint)
-        })
 }
 
 pub(super) fn uid_of(object: &Value) -> &str {

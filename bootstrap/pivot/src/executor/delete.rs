@@ -18,12 +18,22 @@ use crate::plan::Step;
 use crate::progress::Phase;
 use crate::server::{PatchKind, encode};
 
+/// Objects of one kind and namespace.
+struct Batch<'a> {
+    kind: &'a Kind,
+    way: Way,
+    keys: &'a [&'a Key],
+    /// What marks them.
+    label: String,
+}
+
 /// One object in one request, or many.
+#[derive(PartialEq)]
 enum Way {
     /// Custom resources are marked, so that webhooks know why they go and finalizers do not hold them; one request deletes all marked
     /// ones of a kind and namespace.
     Marked,
-    /// Secrets and ConfigMaps have neither.
+    /// Nothing asks about Secrets and ConfigMaps, and few have finalizers.
     Plain,
 }
 
@@ -34,40 +44,61 @@ impl Pivot {
         let plan = self.journal.state().plan.clone().unwrap_or_default();
         let id = self.journal.state().header.as_ref().map(|header| header.id.clone()).unwrap_or_default();
         let total = plan.len();
-        let (mut through, mut batch) = (0, 0);
-        for group in plan.groups.iter().rev() {
+        let mut through = 0;
+        for (number, group) in plan.groups.iter().rev().enumerate() {
             let goes = |step: &&Step| {
                 step.kept.is_none() && self.journal.state().verified.contains_key(&step.object)
             };
-            let mut places: BTreeMap<(&str, &str, &str), Vec<Key>> = BTreeMap::new();
-            for Step { object, .. } in group.iter().filter(goes) {
-                let place = (object.group.as_str(), object.kind.as_str(), object.namespace.as_str());
-                places.entry(place).or_default().push(object.clone());
-            }
-            for keys in places.values().flat_map(|keys| keys.chunks(limits::DELETE_BATCH)) {
-                batch += 1;
-                self.delete_batch(work, keys, &format!("{id}-{batch}")).await?;
-                through += keys.len();
-                self.progress.at(Phase::Delete, through, total);
-            }
+            let keys: Vec<Key> = group.iter().filter(goes).map(|step| step.object.clone()).collect();
+            through += keys.len();
+            self.delete_group(work, keys, &format!("{id}-{number}")).await?;
+            self.progress.at(Phase::Delete, through, total);
         }
         self.end(Phase::Delete, began);
         Ok(())
     }
 
-    /// Deletes objects of one kind and namespace.
-    async fn delete_batch(&mut self, work: &Work, keys: &[Key], label: &str) -> Result<()> {
-        let Some(kind) = keys.first().and_then(|key| work.kind_of(key)) else { return Ok(()) };
-        let way = if kind.group.is_empty() { Way::Plain } else { Way::Marked };
-        self.journal.append(Record::Deleting(keys.to_vec()))?;
-        let this = &*self;
-        let deletions: Vec<_> = keys.iter().map(|key| this.delete_one(kind, key, &way, label)).collect();
-        let kept: Vec<Option<Key>> =
-            stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
-        if let (Way::Marked, Some(key)) = (&way, keys.first()) {
-            self.delete_marked(kind, key, label).await?;
+    /// Deletes objects of one group. All are released before the first one goes: where they own each other, the garbage collector changes
+    /// those that are left.
+    async fn delete_group(&mut self, work: &Work, keys: Vec<Key>, label: &str) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
         }
-        self.journal.append(Record::Deleted { changed: kept.into_iter().flatten().collect() })
+        let mut places: BTreeMap<(&str, &str, &str), Vec<&Key>> = BTreeMap::new();
+        for key in &keys {
+            let place = (key.group.as_str(), key.kind.as_str(), key.namespace.as_str());
+            places.entry(place).or_default().push(key);
+        }
+        let batches: Vec<Batch<'_>> = places
+            .values()
+            .flat_map(|keys| keys.chunks(limits::DELETE_BATCH))
+            .enumerate()
+            .filter_map(|(number, keys)| {
+                let kind = work.kind_of(keys.first()?)?;
+                let way = if kind.group.is_empty() { Way::Plain } else { Way::Marked };
+                Some(Batch { kind, way, keys, label: format!("{label}-{number}") })
+            })
+            .collect();
+        self.journal.append(Record::Deleting(keys.clone()))?;
+        let this = &*self;
+        let mut changed = Vec::new();
+        for way in [Way::Marked, Way::Plain] {
+            let batches = batches.iter().filter(|batch| batch.way == way);
+            let deletions: Vec<_> = batches
+                .flat_map(|batch| {
+                    batch.keys.iter().map(|key| this.delete_one(batch.kind, key, &batch.way, &batch.label))
+                })
+                .collect();
+            let kept: Vec<Option<Key>> =
+                stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+            changed.extend(kept.into_iter().flatten());
+        }
+        let marked = batches.iter().filter(|batch| batch.way == Way::Marked);
+        let deletions: Vec<_> = marked
+            .filter_map(|batch| Some(this.delete_marked(batch.kind, batch.keys.first()?, &batch.label)))
+            .collect();
+        stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
+        self.journal.append(Record::Deleted { changed })
     }
 
     /// Deletes all objects of a kind and namespace (those of `key`) that carry the label. Controllers put their finalizers back on what
@@ -116,7 +147,7 @@ impl Pivot {
                         "propagationPolicy": "Background",
                         "preconditions": {"resourceVersion": version},
                     });
-                    self.source.delete(&format!("delete {key}"), &path(kind, key), &options).await.map(drop)
+                    self.delete_plain(kind, key, &options).await
                 }
             };
             match refused {
@@ -131,6 +162,15 @@ impl Pivot {
             }
         }
         Ok(Some(key.clone()))
+    }
+
+    /// Providers put finalizers on Secrets that they use, too.
+    async fn delete_plain(&self, kind: &Kind, key: &Key, options: &Value) -> Result<()> {
+        let answer = self.source.delete(&format!("delete {key}"), &path(kind, key), options).await?;
+        match answer.filter(is_held) {
+            Some(waiting) => self.release(kind, key, &waiting).await,
+            None => Ok(()),
+        }
     }
 
     async fn mark_for_deletion(&self, kind: &Kind, key: &Key, label: &str, version: &str) -> Result<()> {
@@ -161,6 +201,12 @@ impl Pivot {
         }
         Ok(State::Changed)
     }
+}
+
+/// Whether finalizers hold an object that is being deleted.
+fn is_held(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    object["metadata"]["deletionTimestamp"].is_string() && finalizers.is_some_and(|all| !all.is_empty())
 }
 
 enum State {

@@ -94,7 +94,14 @@ impl Pivot {
         for name in &namespaces {
             self.make_namespace(name).await?;
         }
-        let mut work = Work { discovery, scope, inventory, identities: Default::default(), namespaces };
+        let mut work = Work {
+            discovery,
+            scope,
+            inventory,
+            identities: Default::default(),
+            namespaces,
+            given_up: BTreeSet::new(),
+        };
         self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
         self.journal.append(Record::Pausing(befores))?;
         self.copy(&mut work, &mut HashMap::new()).await?;

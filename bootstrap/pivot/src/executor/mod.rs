@@ -8,6 +8,7 @@ mod copy;
 mod delete;
 mod directory;
 mod hand_over;
+mod held;
 mod namespaces;
 mod pause;
 mod roll_back;
@@ -61,6 +62,8 @@ struct Work {
     identities: Identities,
     /// Namespaces that are known to be at the target.
     namespaces: BTreeSet<String>,
+    /// What is not waited for any longer.
+    given_up: BTreeSet<Key>,
 }
 
 impl Work {
@@ -131,7 +134,15 @@ impl Pivot {
         }))?;
         self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
         self.ensure_namespaces(&mut work).await?;
-        let refused = self.try_creations(&work, &there).await?;
+        let tried = self.try_creations(&work, &there).await;
+        let refused = match tried {
+            Ok(refused) => refused,
+            Err(error) => {
+                // Nothing is paused yet: there is nothing to resume.
+                self.undo(&work).await?;
+                return Err(error);
+            }
+        };
         if !refused.is_empty() {
             self.report.findings.extend(refused);
             self.undo(&work).await?;
@@ -167,6 +178,27 @@ impl Pivot {
         if !saving.is_some_and(|header| header.target.starts_with(directory::DIRECTORY)) {
             self.continue_journal().await?;
         }
+        self.refuse_after_hand_over()?;
+        let work = self.read().await?;
+        self.undo(&work).await?;
+        Ok(self.finish())
+    }
+
+    /// Undoes at the source alone, where the target is gone for good. What was copied to it stays there, paused: should it come back, its
+    /// copies must be deleted before anybody unpauses them.
+    ///
+    /// # Errors
+    /// As [`Pivot::roll_back`].
+    pub async fn roll_back_without_target(mut self) -> Result<Report> {
+        let source = self.source.identity().await?;
+        self.check_journal(&[("source", source)])?;
+        self.refuse_after_hand_over()?;
+        let work = self.read().await?;
+        self.undo_at_source(&work).await?;
+        Ok(self.finish())
+    }
+
+    fn refuse_after_hand_over(&self) -> Result<()> {
         if self.journal.state().handed_over {
             return Err(Error::Journal(
                 "the target has taken over already and may have changed things since; finish with --resume. To go back, pivot in the \
@@ -174,9 +206,7 @@ impl Pivot {
                     .into(),
             ));
         }
-        let work = self.read().await?;
-        self.undo(&work).await?;
-        Ok(self.finish())
+        Ok(())
     }
 
     fn begin_anew(&mut self) -> Result<()> {
@@ -204,6 +234,12 @@ impl Pivot {
     }
 
     async fn continue_journal(&mut self) -> Result<()> {
+        let (source, target) = self.identities().await?;
+        self.check_journal(&[("source", source), ("target", target)])
+    }
+
+    /// Whether the journal is of a pivot between these servers that has not ended; takes over what was asked for then.
+    fn check_journal(&mut self, servers: &[(&str, String)]) -> Result<()> {
         let path = self.journal.path();
         let state = self.journal.state();
         let Some(header) = state.header.clone() else {
@@ -220,13 +256,13 @@ impl Pivot {
                 header.target
             )));
         }
-        let found = self.identities().await?;
-        let recorded = [("source", &header.source, &found.0), ("target", &header.target, &found.1)];
-        for (role, recorded, found) in recorded {
+        for (role, found) in servers {
+            let recorded = if *role == "source" { &header.source } else { &header.target };
             if recorded != found {
                 return Err(Error::Journal(format!(
                     "{path} records a pivot whose {role} was another server (its kube-system has UID {recorded}, this one's {found}); \
-                     give the kubeconfig of that one, or the journal of this pivot with --journal"
+                     give the kubeconfig of that one, or the journal of this pivot with --journal. A target that is gone for good, or was \
+                     made anew, is left out with --roll-back --target-is-gone"
                 )));
             }
         }
@@ -248,6 +284,7 @@ impl Pivot {
             inventory,
             identities: Identities::default(),
             namespaces: BTreeSet::new(),
+            given_up: BTreeSet::new(),
         })
     }
 

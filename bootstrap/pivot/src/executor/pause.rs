@@ -1,10 +1,10 @@
-//! Pausing the source, and waiting for what providers hold back.
+//! Pausing the source.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
 use super::{Pivot, Work, path};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::inventory::Item;
 use crate::journal::{Before, Record};
 use crate::limits;
@@ -31,14 +31,15 @@ fn pause_of(key: &Key, object: &Value) -> Value {
     }
 }
 
-/// What pauses it.
-fn paused(key: &Key) -> Value {
-    if key.is_cluster() { true.into() } else { "".into() }
-}
-
-/// Whether a pause of this value pauses.
-fn is_paused(key: &Key, value: &Value) -> bool {
-    if key.is_cluster() { value == true } else { value.is_string() }
+/// The merge patch that pauses it, and tells a Cluster's providers why; `None` where nothing is left to do.
+fn pausing(key: &Key, object: &Value) -> Option<Value> {
+    let pause = pause_of(key, object);
+    if !key.is_cluster() {
+        return (!pause.is_string()).then(|| pause_patch(key, &"".into()));
+    }
+    let told = object["metadata"]["annotations"][names::MOVING].is_string();
+    (pause != true || !told)
+        .then(|| json!({"metadata": {"annotations": {names::MOVING: ""}}, "spec": {"paused": true}}))
 }
 
 impl Pivot {
@@ -66,12 +67,11 @@ impl Pivot {
         let source = &self.source;
         let patches: Vec<_> = roots
             .iter()
-            .filter(|(item, value)| !is_paused(&item.object.key, &pause_of(&item.object.key, value)))
-            .map(|(item, _)| async move {
+            .filter_map(|(item, value)| Some((*item, pausing(&item.object.key, value)?)))
+            .map(|(item, patch)| async move {
                 let key = &item.object.key;
                 let path =
                     format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
-                let patch = pause_patch(key, &paused(key));
                 source.patch(&format!("pause {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
             })
             .collect();
@@ -81,33 +81,5 @@ impl Pivot {
         self.journal.append(Record::Paused)?;
         self.end(Phase::Pause, began);
         Ok(())
-    }
-
-    /// Waits until no object that moves is held back by its provider; reads the source again where it had to wait.
-    pub(super) async fn wait_until_released(&mut self, work: &mut Work) -> Result<()> {
-        let began = self.begin(Phase::Pause);
-        let deadline = began + limits::BLOCK_MOVE_WAIT;
-        loop {
-            let blocked: Vec<String> = work
-                .inventory
-                .items
-                .values()
-                .filter(|item| item.blocked)
-                .map(|item| item.object.key.to_string())
-                .collect();
-            if blocked.is_empty() {
-                self.end(Phase::Pause, began);
-                return Ok(());
-            }
-            if self.source.clock().monotonic() >= deadline {
-                return Err(Error::Blocked(format!(
-                    "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
-                    blocked.join(", "),
-                    names::BLOCK_MOVE
-                )));
-            }
-            self.source.clock().sleep(limits::BLOCK_MOVE_PAUSE).await;
-            work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
-        }
     }
 }

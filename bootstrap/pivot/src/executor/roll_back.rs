@@ -39,6 +39,17 @@ impl Pivot {
             let removals: Vec<_> = keys.iter().map(|key| self.remove_copy(work, key)).collect();
             stream::iter(removals).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         }
+        self.end(Phase::RollBack, began);
+        self.undo_at_source(work).await
+    }
+
+    /// The source goes on.
+    pub(super) async fn undo_at_source(&mut self, work: &Work) -> Result<()> {
+        let began = self.begin(Phase::RollBack);
+        if !self.journal.state().rolling_back {
+            self.journal.append(Record::RollingBack)?;
+        }
+        let state = self.journal.state();
         let restored: Vec<_> = state.before.values().map(|before| self.restore(work, before)).collect();
         stream::iter(restored).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
         self.journal.append(Record::RolledBack)?;
@@ -95,7 +106,9 @@ impl Pivot {
         let key = &before.object;
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
         let mut patch = pause_patch(key, &before.paused);
-        patch["metadata"]["annotations"][names::MOVED_TO] = Value::Null;
+        for name in [names::MOVING, names::MOVED_TO] {
+            patch["metadata"]["annotations"][name] = Value::Null;
+        }
         if !before.managed_fields.is_null() {
             patch["metadata"]["managedFields"] = before.managed_fields.clone();
         }

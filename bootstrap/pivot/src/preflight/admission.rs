@@ -69,7 +69,8 @@ async fn try_one(target: &Server, kind: &Kind, item: &Item) -> Result<Option<Fin
         Ok(_) => Ok(None),
         // Preflight has told what was there before; what is there now is ours.
         Err(error) if error.is_already_exists() => Ok(None),
-        Err(error) if error.is_refusal() => Ok(Some(Finding::error(
+        // Webhooks that cannot be reached refuse with 500.
+        Err(error) if error.is_answer() => Ok(Some(Finding::error(
             format!("{key} at the target"),
             format!("a dry run of its creation is refused: {error}"),
             "change the object, or the policy, webhook or quota that refuses it",

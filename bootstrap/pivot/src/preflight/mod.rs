@@ -75,17 +75,19 @@ pub fn in_words(findings: &[Finding]) -> String {
     format!("nothing was moved:\n{}", lines.join("\n"))
 }
 
-/// Why a Cluster or a Machine is not ready to move (contract of `clusterctl move`).
+/// Why an object is not ready to move: its deletion has begun, or it is a Cluster or a Machine that is not at rest (contract of
+/// `clusterctl move`).
 pub fn unsteady(key: &Key, object: &Value) -> Vec<Finding> {
     const WAIT: &str = "wait until it is, or delete it, then try again";
     let mut found = Vec::new();
     let mut add = |what: &str, advice: &str| found.push(Finding::error(key, what, advice));
     let is_machine = key.is(names::CLUSTER_GROUP, "Machine");
-    if !key.is_cluster() && !is_machine {
-        return found;
-    }
+    // Nothing arrives as being deleted: whatever is would come back to life.
     if object["metadata"]["deletionTimestamp"].is_string() {
         add("it is being deleted", "wait until it is gone, then try again");
+        return found;
+    }
+    if !key.is_cluster() && !is_machine {
         return found;
     }
     let status = &object["status"];
@@ -371,6 +373,8 @@ mod tests {
         assert_eq!(unsteady(&key("Machine"), &json!({})).len(), 1);
         assert!(unsteady(&key("Machine"), &json!({"status": {"nodeRef": {"name": "n"}}})).is_empty());
         assert!(unsteady(&key("MachineSet"), &json!({})).is_empty());
-        assert_eq!(unsteady(&key("Machine"), &json!({"metadata": {"deletionTimestamp": "t"}})).len(), 1);
+        for kind in ["Machine", "MachineSet"] {
+            assert_eq!(unsteady(&key(kind), &json!({"metadata": {"deletionTimestamp": "t"}})).len(), 1);
+        }
     }
 }

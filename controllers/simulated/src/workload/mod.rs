@@ -6,6 +6,7 @@ pub mod eviction;
 pub mod kinds;
 pub mod objects;
 pub mod portforward;
+pub mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use registry::{Housekeeping, Registry};
 use rustls::ServerConfig;
 use serving::listener::Tls;
 use serving::{Listener, Server, VersionInfo};
-use store::{Memory, Store};
+use store::Store;
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +32,9 @@ use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
 use self::portforward::{PortForward, Ports};
+use self::state::Rows;
 use crate::machine::plan::Part;
-use crate::names::{ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
+use crate::names::{ETCD_CLUSTER_ID, ETCD_MEMBER_REMOVED, KUBE_SYSTEM};
 
 /// The static pods of a control plane that come with its API server.
 const CONTROL_PLANE_PODS: [&str; 3] = ["kube-apiserver", "kube-scheduler", "kube-controller-manager"];
@@ -63,6 +65,7 @@ pub struct Authorities {
 
 /// One workload cluster.
 pub struct Workload {
+    rows: Rows,
     api: Api,
     listener: Mutex<Option<Listener>>,
     server: Server,
@@ -103,12 +106,12 @@ impl Ports for Pods {
 }
 
 impl Workload {
-    /// An empty cluster: namespaces, no nodes, no API server that could be reached.
+    /// A cluster that holds `rows`; where these are empty, namespaces and no nodes. No API server can be reached yet.
     ///
     /// # Errors
     /// [`Error::Start`].
-    pub async fn new(clock: &Clock, random: &Random) -> Result<Arc<Self>, Error> {
-        let store = Store::open(Memory::default(), clock.clone()).await;
+    pub async fn new(clock: &Clock, random: &Random, rows: Rows) -> Result<Arc<Self>, Error> {
+        let store = Store::open(rows.clone(), clock.clone()).await;
         let store = store.map_err(|error| Error::Start(error.to_string()))?;
         let options = registry::Options {
             kinds: kinds::manifests(),
@@ -119,6 +122,7 @@ impl Workload {
                 role_aggregation: false,
                 ..Housekeeping::default()
             },
+            admission: vec![Arc::new(rows.clone())],
             ..registry::Options::default()
         };
         let registry = Registry::open(store, clock.clone(), random.clone(), options)
@@ -133,6 +137,7 @@ impl Workload {
             .connect(eviction::RESOURCE, Eviction(api.clone()))
             .build();
         Ok(Arc::new(Self {
+            rows,
             api,
             listener: Mutex::default(),
             server,
@@ -142,6 +147,11 @@ impl Workload {
             random: random.clone(),
             open: Mutex::default(),
         }))
+    }
+
+    /// Its objects, which can be held.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Starts a part of a machine, unless it runs already.
@@ -181,8 +191,13 @@ impl Workload {
         let certificates = Arc::new(ServerCertificates::new(&identity)?);
         let config = Arc::new(server_config(certificates, &clients, ALPN_HTTP2, &self.clock)?);
         let mut pod = objects::static_pod(host, "etcd", now);
-        if self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.is_empty() {
-            objects::lead_from(&mut pod, now);
+        match self.api.list(Place::pod(KUBE_SYSTEM, ""), "component=etcd").await?.first() {
+            None => objects::lead_from(&mut pod, now),
+            // The Cluster may have another UID by now than when its etcd was founded.
+            Some(member) => {
+                pod["metadata"]["annotations"][ETCD_CLUSTER_ID] =
+                    member["metadata"]["annotations"][ETCD_CLUSTER_ID].clone();
+            }
         }
         self.api.ensure(pod).await?;
         self.pods.members.lock().insert(pod_name, config);

@@ -1,0 +1,145 @@
+//! A workload cluster on its way to another management cluster: its state in Secrets that its DevCluster owns, so that they move with it.
+//!
+//! Whoever moves a Cluster pauses it and marks it with [`MOVING`]. The cluster takes no more writes then, its state is written, and the
+//! DevCluster says so ([`READY`]). At the other side the first start of the cluster reads it.
+
+use engine::object::uid;
+use engine::{Error, NamespacedName, Objects, Result};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::ObjectMeta;
+use schemas::infrastructure::DevCluster;
+
+/// On a Cluster that somebody is about to move.
+pub const MOVING: &str = "firstlight.dev/moving";
+/// On a Cluster that another server has taken over.
+pub const MOVED_TO: &str = "firstlight.dev/moved-to";
+/// On a DevCluster: whether its cluster's state is written down.
+pub const HAND_OVER: &str = "firstlight.dev/hand-over";
+/// The cluster runs, and its state is nowhere else.
+pub const NEEDED: &str = "needed";
+/// The state is written down, and does not change.
+pub const READY: &str = "ready";
+
+/// Bytes of one Secret; a server takes 1 MiB, and etcd no more than 1.5 MiB of JSON.
+const PART: usize = 512 * 1024;
+const STATE: &str = "state";
+const PARTS: &str = "parts";
+/// The type of these Secrets.
+const TYPE: &str = "firstlight.dev/simulated-cluster-state";
+
+/// The Secrets with the state of clusters.
+#[derive(Clone)]
+pub struct HandOver {
+    secrets: Objects<Secret>,
+}
+
+impl HandOver {
+    /// Over these Secrets.
+    pub fn new(secrets: Objects<Secret>) -> Self {
+        Self { secrets }
+    }
+
+    /// Writes the state of `cluster`.
+    ///
+    /// # Errors
+    /// Where the server refuses.
+    pub async fn write(&self, cluster: &NamespacedName, owner: &DevCluster, state: &[u8]) -> Result<()> {
+        // Parts of an earlier state must not stand beside those of this one.
+        self.discard(cluster).await?;
+        let parts: Vec<&[u8]> = state.chunks(PART).collect();
+        for (number, part) in parts.iter().enumerate() {
+            let secret = secret(&name(cluster, number), cluster, owner, part, parts.len());
+            self.secrets.create(&secret).await?;
+        }
+        Ok(())
+    }
+
+    /// The state of `cluster`, where there is one. It is read from the server: a cache might not know of it yet.
+    ///
+    /// # Errors
+    /// Where the server refuses, or a part is missing.
+    pub async fn read(&self, cluster: &NamespacedName) -> Result<Option<Vec<u8>>> {
+        let Some(first) = self.secrets.get_live(&name(cluster, 0)).await? else { return Ok(None) };
+        let damaged = |secret: &NamespacedName| {
+            Error::failed(format!(
+                "Secret {secret} with the state of the simulated cluster is missing or damaged; restore it, or delete all of type {TYPE} of \
+                 this cluster: it is made anew from its machines then"
+            ))
+        };
+        let count = field(&first, PARTS).and_then(|text| String::from_utf8(text).ok()?.parse::<usize>().ok());
+        let count = count.ok_or_else(|| damaged(&name(cluster, 0)))?;
+        let mut state = Vec::new();
+        for number in 0..count {
+            let key = name(cluster, number);
+            let secret = self.secrets.get_live(&key).await?;
+            let part = secret.and_then(|secret| field(&secret, STATE)).ok_or_else(|| damaged(&key))?;
+            state.extend(part);
+        }
+        Ok(Some(state))
+    }
+
+    /// Deletes the state of `cluster`, once it runs and goes on from there.
+    ///
+    /// # Errors
+    /// Where the server refuses.
+    pub async fn discard(&self, cluster: &NamespacedName) -> Result<()> {
+        let is_part = |name: &str| {
+            let number = name.strip_prefix(&prefix(cluster)).map(str::parse::<usize>);
+            number.is_some_and(|number| number.is_ok())
+        };
+        for secret in self.secrets.in_namespace(&cluster.namespace) {
+            let found = secret.metadata.name.as_deref().is_some_and(is_part);
+            if found && secret.type_.as_deref() == Some(TYPE) {
+                self.secrets.delete(secret.as_ref()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn prefix(cluster: &NamespacedName) -> String {
+    format!("{}-simulated-state-", cluster.name)
+}
+
+fn name(cluster: &NamespacedName, number: usize) -> NamespacedName {
+    NamespacedName::new(cluster.namespace.clone(), format!("{}{number}", prefix(cluster)))
+}
+
+fn field(secret: &Secret, name: &str) -> Option<Vec<u8>> {
+    secret.data.as_ref()?.get(name).map(|bytes| bytes.0.clone())
+}
+
+fn secret(
+    key: &NamespacedName,
+    cluster: &NamespacedName,
+    owner: &DevCluster,
+    part: &[u8],
+    parts: usize,
+) -> Secret {
+    let labels = [(engine::names::CLUSTER_NAME.to_owned(), cluster.name.clone())];
+    let reference = OwnerReference {
+        api_version: <DevCluster as kube::Resource>::api_version(&()).into_owned(),
+        kind: <DevCluster as kube::Resource>::kind(&()).into_owned(),
+        name: owner.metadata.name.clone().unwrap_or_default(),
+        uid: uid(owner).to_owned(),
+        ..OwnerReference::default()
+    };
+    let data = [
+        (STATE.to_owned(), ByteString(part.to_vec())),
+        (PARTS.to_owned(), ByteString(parts.to_string().into_bytes())),
+    ];
+    Secret {
+        metadata: ObjectMeta {
+            namespace: Some(key.namespace.clone()),
+            name: Some(key.name.clone()),
+            labels: Some(labels.into()),
+            owner_references: Some(vec![reference]),
+            ..ObjectMeta::default()
+        },
+        type_: Some(TYPE.to_owned()),
+        data: Some(data.into()),
+        ..Secret::default()
+    }
+}

@@ -1,0 +1,205 @@
+//! What a workload cluster holds, as text that travels: every object with its UID and revisions, compressed. Certificates are not among
+//! it, since machines get theirs from the Cluster's Secrets when they start.
+//!
+//! Invariant: a text is made only of a cluster that takes no more writes, so that nothing which a client was promised is missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use machinery::status::Status;
+use parking_lot::Mutex;
+use registry::{Admission, Review};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use store::{Batch, Change, ChangeKind, Engine, EngineError, Key, Loaded, Memory, Revision};
+
+/// A text does not unfold to more than this many bytes.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// The rows of a workload cluster, which can be held: nothing is written then.
+#[derive(Clone, Default)]
+pub struct Rows {
+    memory: Memory,
+    /// Locked during a write, so that none is under way once the rows are held.
+    held: Arc<Mutex<bool>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Text {
+    revision: u64,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Row {
+    key: String,
+    revision: u64,
+    created: u64,
+    object: Box<RawValue>,
+}
+
+impl Rows {
+    /// The rows that `text` tells of.
+    ///
+    /// # Errors
+    /// In words, where it is none of [`Rows::hold`]'s.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        let mut content = String::new();
+        let mut decoder = GzDecoder::new(text).take(LARGEST);
+        decoder.read_to_string(&mut content).map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        let content: Text =
+            serde_json::from_str(&content).map_err(|error| format!("it is no state: {error}"))?;
+        let mut changes = Vec::with_capacity(content.rows.len());
+        for row in content.rows {
+            changes.push(Change {
+                revision: Revision(row.revision),
+                kind: ChangeKind::Put,
+                key: Key::parse(&row.key).map_err(|error| error.to_string())?,
+                value: row.object.get().to_owned().into(),
+                create_revision: Revision(row.created),
+                previous: Revision::NONE,
+                time: 0,
+            });
+        }
+        changes.sort_by_key(|change| change.revision);
+        let revision = Revision(content.revision);
+        let rows = Self::default();
+        // What was watched before goes on from a list: the history stays behind.
+        let batch = Batch { changes, revision, trim: Some(revision), ..Batch::default() };
+        rows.memory.commit(&batch).map_err(|error| error.to_string())?;
+        Ok(rows)
+    }
+
+    /// Takes no more writes from here on, and tells all that there is.
+    ///
+    /// # Errors
+    /// In words, where a row is no JSON.
+    pub fn hold(&self) -> Result<Vec<u8>, String> {
+        *self.held.lock() = true;
+        let loaded = self.memory.load().map_err(|error| error.to_string())?;
+        let mut current: BTreeMap<Key, Change> = BTreeMap::new();
+        for change in loaded.changes {
+            match change.kind {
+                ChangeKind::Put => drop(current.insert(change.key.clone(), change)),
+                ChangeKind::Delete => drop(current.remove(&change.key)),
+            }
+        }
+        let row = |change: &Change| {
+            let text = String::from_utf8_lossy(&change.value).into_owned();
+            Ok(Row {
+                key: change.key.as_str().to_owned(),
+                revision: change.revision.0,
+                created: change.create_revision.0,
+                object: RawValue::from_string(text)?,
+            })
+        };
+        let rows: Result<Vec<Row>, serde_json::Error> = current.values().map(row).collect();
+        let text = Text { revision: loaded.revision.0, rows: rows.map_err(|error| error.to_string())? };
+        let text = serde_json::to_vec(&text).map_err(|error| error.to_string())?;
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
+    }
+
+    /// Takes writes again.
+    pub fn release(&self) {
+        *self.held.lock() = false;
+    }
+
+    /// Whether it takes no writes.
+    pub fn is_held(&self) -> bool {
+        *self.held.lock()
+    }
+}
+
+impl Engine for Rows {
+    fn load(&self) -> Result<Loaded, EngineError> {
+        self.memory.load()
+    }
+
+    fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
+        let held = self.held.lock();
+        if *held {
+            // Admission refuses with better words; this is for writes that were past it.
+            return Err(EngineError::Full { file: "a cluster that moves to another server".to_owned() });
+        }
+        self.memory.commit(batch)
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        self.memory.read(revisions)
+    }
+
+    fn name(&self) -> String {
+        self.memory.name()
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+}
+
+impl Admission for Rows {
+    fn mutate(&self, _: &Review<'_>, _: &mut serde_json::Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn validate(
+        &self,
+        review: &Review<'_>,
+        _: &serde_json::Value,
+        _: &mut Vec<String>,
+    ) -> Result<(), Status> {
+        if review.dry_run || !self.is_held() {
+            return Ok(());
+        }
+        let message = "the cluster moves to another management cluster and takes no writes until it is there, please try again later";
+        let mut status = Status::new(503, "ServiceUnavailable", message);
+        status.details = Some(json!({"retryAfterSeconds": 1}));
+        Err(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machinery::clock::Clock;
+    use store::{Operation, Page, Prefix, Store};
+
+    use super::*;
+
+    async fn write(store: &Store, name: &str) -> bool {
+        let key = Key::parse(&format!("/registry/configmaps/default/{name}")).unwrap();
+        let value = |revision: Revision| format!(r#"{{"rv":"{revision}"}}"#).into();
+        store.commit(vec![Operation::create(key, value)]).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn what_is_told_is_read_and_goes_on_from_there() {
+        let rows = Rows::default();
+        let store = Store::open(rows.clone(), Clock::system()).await.unwrap();
+        assert!(write(&store, "a").await && write(&store, "b").await);
+        let text = rows.hold().unwrap();
+        assert!(!write(&store, "c").await, "a held cluster takes no writes");
+        let there = Rows::read(&text).unwrap();
+        let other = Store::open(there, Clock::system()).await.unwrap();
+        let everything = |store: &Store| store.list(&Prefix::all(), &Page::default());
+        assert_eq!(everything(&store).items, everything(&other).items);
+        assert_eq!(store.revision(), other.revision());
+        assert!(write(&other, "c").await && other.revision() > store.revision());
+        rows.release();
+        assert!(write(&store, "c").await);
+    }
+
+    #[test]
+    fn damage_is_no_state() {
+        let text = Rows::default().hold().unwrap();
+        assert!(Rows::read(&text).is_ok());
+        for damaged in [&text[..text.len() - 9], b"no gzip", b""] {
+            assert!(Rows::read(damaged).is_err());
+        }
+    }
+}
