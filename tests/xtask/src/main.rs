@@ -62,6 +62,15 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Move random graphs of objects from one server to another from many seeds, each with a fault somewhere; prints the seed that fails.
+    Pivot {
+        /// How many seeds.
+        #[arg(long, default_value_t = 200)]
+        seeds: u64,
+        /// The first of them.
+        #[arg(long, default_value_t = 1)]
+        from: u64,
+    },
     /// Write the Rust types and the CustomResourceDefinitions of `schemas/` from `schemas/types` and `schemas/crds`.
     Schemas {
         /// Change nothing; fail when a file would change.
@@ -87,6 +96,11 @@ fn main() -> anyhow::Result<()> {
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
         Command::Fuzz { arguments } => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
         Command::Linearizability { arguments } => linearizability::run(&workspace_root(), &arguments),
+        Command::Pivot { seeds, from } => {
+            let (seeds, from) = (seeds.to_string(), from.to_string());
+            let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];
+            suite::tests(&workspace_root(), &["graphs"], &[], &variables)
+        }
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
     }
 }
