@@ -10,9 +10,9 @@ use crate::engine::{Batch, Change, ChangeKind};
 use crate::error::CommitError;
 use crate::key::Key;
 use crate::limits::BATCH_OPERATIONS_MAX;
+use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::{Event, State, Stored, event_of};
-use crate::store::Operation;
 
 /// What a commit answers.
 pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;

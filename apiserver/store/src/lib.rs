@@ -11,10 +11,12 @@
 mod directory;
 mod engine;
 mod error;
+mod flush;
 mod head;
 mod history;
 mod key;
 pub mod limits;
+mod operation;
 mod revision;
 mod state;
 mod store;
@@ -32,7 +34,8 @@ pub use engine::{
 pub use error::{CommitError, EngineError, HistoryError, InvalidKey, WatchEnd};
 pub use key::{Key, Prefix};
 pub use limits::HistoryLimits;
+pub use operation::{Operation, Value};
 pub use revision::Revision;
 pub use state::{Event, EventKind, Page, Snapshot, Stored};
-pub use store::{Operation, Store, Value, Verified};
+pub use store::{Store, Verified};
 pub use watch::Watcher;

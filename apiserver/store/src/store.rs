@@ -2,103 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use bytes::Bytes;
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
-use crate::engine::{Batch, Change, Engine, Loaded};
+use crate::engine::{Change, Engine, Loaded};
 use crate::error::{CommitError, EngineError, HistoryError};
-use crate::head::{Flight, Head};
+use crate::head::Head;
 use crate::history::Version;
 use crate::key::{Key, Prefix};
-use crate::limits::{HistoryLimits, QUIET, READ_EVENTS};
+use crate::limits::{HistoryLimits, READ_EVENTS};
+use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::{Event, Page, Snapshot, State, Stored, stored_of};
 use crate::watch::Watcher;
-
-/// Makes an object's bytes when its revision is known, since they contain it. It is called under a lock: it must be quick and
-/// must not call the store.
-pub type Value = Box<dyn FnOnce(Revision) -> Bytes + Send>;
-
-/// One step of a transaction.
-pub enum Operation {
-    /// Writes an object that must not exist.
-    Create {
-        /// Where.
-        key: Key,
-        /// What.
-        value: Value,
-    },
-    /// Replaces an object that must be at `expected`.
-    Update {
-        /// Where.
-        key: Key,
-        /// The revision that the caller read.
-        expected: Revision,
-        /// What.
-        value: Value,
-    },
-    /// Removes an object that must be at `expected`.
-    Delete {
-        /// Where.
-        key: Key,
-        /// The revision that the caller read.
-        expected: Revision,
-        /// The last state that the event carries, under the revision of the deletion; `None`: as it was stored.
-        last: Option<Value>,
-    },
-}
-
-impl Operation {
-    /// Writes an object that must not exist.
-    pub fn create(key: Key, value: impl FnOnce(Revision) -> Bytes + Send + 'static) -> Self {
-        Self::Create { key, value: Box::new(value) }
-    }
-
-    /// Replaces an object that must be at `expected`.
-    pub fn update(
-        key: Key,
-        expected: Revision,
-        value: impl FnOnce(Revision) -> Bytes + Send + 'static,
-    ) -> Self {
-        Self::Update { key, expected, value: Box::new(value) }
-    }
-
-    /// Removes an object that must be at `expected`; its event carries `last`.
-    pub fn delete(
-        key: Key,
-        expected: Revision,
-        last: impl FnOnce(Revision) -> Bytes + Send + 'static,
-    ) -> Self {
-        Self::Delete { key, expected, last: Some(Box::new(last)) }
-    }
-
-    pub(crate) fn key(&self) -> &Key {
-        match self {
-            Self::Create { key, .. } | Self::Update { key, .. } | Self::Delete { key, .. } => key,
-        }
-    }
-
-    pub(crate) fn check(&self, current: Option<&Arc<Stored>>) -> Result<(), CommitError> {
-        match (self, current) {
-            (Self::Create { .. }, None) => Ok(()),
-            (Self::Create { .. }, Some(current)) => {
-                Err(CommitError::AlreadyExists { current: current.clone() })
-            }
-            (Self::Update { key, .. } | Self::Delete { key, .. }, None) => {
-                Err(CommitError::NotFound { key: key.clone() })
-            }
-            (Self::Update { expected, .. } | Self::Delete { expected, .. }, Some(current)) => {
-                if current.mod_revision == *expected {
-                    return Ok(());
-                }
-                Err(CommitError::Conflict { expected: *expected, current: current.clone() })
-            }
-        }
-    }
-}
 
 /// What [`Store::verify`] found whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,13 +35,13 @@ pub struct Store(Arc<Inner>);
 
 /// Locks are taken in the order `head`, `state`.
 pub(crate) struct Inner {
-    engine: Arc<dyn Engine>,
-    blocking: bool,
-    clock: Clock,
-    head: Mutex<Head>,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) blocking: bool,
+    pub(crate) clock: Clock,
+    pub(crate) head: Mutex<Head>,
     pub(crate) state: RwLock<State>,
     /// Somebody waits until nobody writes.
-    awaiting_quiet: AtomicBool,
+    pub(crate) awaiting_quiet: AtomicBool,
 }
 
 impl Store {
@@ -341,92 +259,6 @@ impl Inner {
     ) -> Result<BTreeMap<Revision, Change>, HistoryError> {
         if revisions.is_empty() { Ok(BTreeMap::new()) } else { by_number(self.engine.read(revisions)) }
     }
-
-    fn take(&self) -> Option<Flight> {
-        let now = self.clock.now().timestamp();
-        let trim = |adding| self.state.read().trimmable(adding, now);
-        self.head.lock().take(trim)
-    }
-
-    fn flush_inline(&self) {
-        while let Some(flight) = self.take() {
-            let result = if flight.is_empty() { Ok(()) } else { self.engine.commit(&flight.batch) };
-            self.finish(flight, result);
-        }
-    }
-
-    async fn flush(&self) {
-        while let Some(flight) = self.take() {
-            self.fly(flight).await;
-        }
-    }
-
-    async fn fly(&self, mut flight: Flight) {
-        let result = if flight.is_empty() {
-            Ok(())
-        } else {
-            let batch = std::mem::take(&mut flight.batch);
-            let engine = self.engine.clone();
-            let (batch, result) = commit_blocking(engine, batch).await;
-            flight.batch = batch;
-            result
-        };
-        self.finish(flight, result);
-    }
-
-    async fn flush_and_settle(self: Arc<Self>) {
-        self.flush().await;
-        if self.awaiting_quiet.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        // Whoever waits here must not keep a store, and the lock of its directory, that everybody else has dropped.
-        let (clock, store) = (self.clock.clone(), Arc::downgrade(&self));
-        drop(self);
-        while let Some(before) = store.upgrade().map(|store| store.state.read().revision) {
-            clock.sleep(QUIET).await;
-            let Some(store) = store.upgrade() else { return };
-            if store.state.read().revision == before && store.settle(before).await {
-                return;
-            }
-        }
-    }
-
-    /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
-    async fn settle(&self, revision: Revision) -> bool {
-        let flight = self.head.lock().take_quiet(revision);
-        if let Some(flight) = flight {
-            self.fly(flight).await;
-            self.flush().await;
-        }
-        self.awaiting_quiet.store(false, Ordering::Release);
-        // Whoever wrote before the last line relied on this task.
-        self.state.read().revision == revision || self.awaiting_quiet.swap(true, Ordering::AcqRel)
-    }
-
-    /// Publishes and answers, in this order: whoever hears of a write can read it.
-    fn finish(&self, flight: Flight, result: Result<(), EngineError>) {
-        let failure = match result {
-            Ok(()) => None,
-            Err(error @ EngineError::Full { .. }) => Some(CommitError::Full(error.to_string().into())),
-            Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
-        };
-        match &failure {
-            None if flight.batch.changes.is_empty() => {}
-            None => {
-                self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
-                self.head.lock().published(&flight);
-            }
-            Some(failure) => {
-                tracing::error!(error = %failure, "a batch could not be written");
-                let mut head = self.head.lock();
-                head.fail(failure);
-                if head.failure().is_some() {
-                    self.state.write().watchers.stop();
-                }
-            }
-        }
-        flight.reply(failure.as_ref());
-    }
 }
 
 fn by_number(read: Result<Vec<Change>, EngineError>) -> Result<BTreeMap<Revision, Change>, HistoryError> {
@@ -435,19 +267,4 @@ fn by_number(read: Result<Vec<Change>, EngineError>) -> Result<BTreeMap<Revision
         HistoryError::Poisoned(error.to_string().into())
     })?;
     Ok(changes.into_iter().map(|change| (change.revision, change)).collect())
-}
-
-async fn commit_blocking(engine: Arc<dyn Engine>, batch: Batch) -> (Batch, Result<(), EngineError>) {
-    let file = engine.name();
-    let task = tokio::task::spawn_blocking(move || {
-        let result = engine.commit(&batch);
-        (batch, result)
-    });
-    match task.await {
-        Ok(done) => done,
-        Err(error) => {
-            let failed = EngineError::Failed { step: "commit to", file, reason: error.to_string() };
-            (Batch::default(), Err(failed))
-        }
-    }
 }

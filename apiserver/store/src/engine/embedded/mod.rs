@@ -4,11 +4,13 @@
 //! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off but for batches that are made
 //! because nobody writes: it costs a second fsync, and spares the next start from reading the whole file twice after a crash.
 
-use std::collections::{BTreeSet, HashSet};
+mod load;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +19,7 @@ use parking_lot::Mutex;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
 
 use super::row::{self, FORMAT};
-use super::{Batch, Change, ChangeKind, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, removed_by_trim};
 use crate::directory::{DataDirectory, failed, private_file};
 use crate::error::EngineError;
 use crate::limits::EMBEDDED_CACHE_BYTES;
@@ -34,8 +36,6 @@ const META_REVISION: &str = "revision";
 const META_COMPACTED: &str = "compacted";
 /// The number of rows: a lost page would otherwise be a silently forgotten object.
 const META_ROWS: &str = "rows";
-/// Fewer rows than this are read by one thread.
-const SHARE: u64 = 10_000;
 
 /// Opens the place that redb writes to; crash tests put their own in its stead.
 pub trait Disk: Send + Sync + 'static {
@@ -279,90 +279,6 @@ fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
     })
 }
 
-fn load(open: &Open) -> Result<Loaded, redb::Error> {
-    let Meta { format, revision, compacted, rows } = open.meta;
-    let first =
-        open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
-    // The last part has no end: a row behind the newest revision is damage, which has to be found.
-    let span = revision.0.saturating_sub(first);
-    let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share(span)).collect();
-    let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
-    let ranges = starts.iter().copied().zip(ends).collect();
-    let parts = on_all_cores(ranges, |range| read_numbers(open, range))?;
-    let mut changes = parts.concat();
-    if changes.len() as u64 != rows {
-        return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
-    }
-    let replaced: HashSet<Revision> = changes.iter().map(|change| change.previous).collect();
-    let current =
-        |change: &&mut Change| change.kind == ChangeKind::Put && !replaced.contains(&change.revision);
-    let mut current: Vec<&mut Change> = changes.iter_mut().filter(current).collect();
-    let size = share(current.len() as u64);
-    let shares = current.chunks_mut(size).collect();
-    on_all_cores(shares, |share| read_values(open, share))?;
-    Ok(Loaded { revision, compacted, changes, format })
-}
-
-/// How many of `count` things each core gets.
-fn share(count: u64) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    usize::try_from((count / cores).max(SHARE)).unwrap_or(usize::MAX)
-}
-
-/// Does the parts of some work at once, and gives what they gave in their order.
-fn on_all_cores<P: Send, T: Send>(
-    mut parts: Vec<P>,
-    work: impl Fn(P) -> Result<T, redb::Error> + Sync,
-) -> Result<Vec<T>, redb::Error> {
-    if parts.len() == 1
-        && let Some(part) = parts.pop()
-    {
-        return Ok(vec![work(part)?]);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| work(part))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
-}
-
-/// The rows from one revision up to, and not with, another; checked, without their values.
-fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
-    let table = open.database.begin_read()?.open_table(CHANGES)?;
-    let rows = match to {
-        Some(to) => table.range(from..to)?,
-        None => table.range(from..)?,
-    };
-    let mut changes = Vec::new();
-    for entry in rows {
-        let (revision, row) = entry?;
-        let change = row::decode_without_value(Revision(revision.value()), row.value());
-        changes.push(change.map_err(redb::Error::Corrupted)?);
-    }
-    Ok(changes)
-}
-
-fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Error> {
-    let table = open.database.begin_read()?.open_table(CHANGES)?;
-    for change in changes {
-        let Some(row) = table.get(change.revision.0)? else {
-            return Err(redb::Error::Corrupted(format!("revision {} has gone", change.revision)));
-        };
-        change.value = row::decode(change.revision, row.value()).map_err(redb::Error::Corrupted)?.value;
-    }
-    Ok(())
-}
-
-fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {
-    let table = open.database.begin_read()?.open_table(CHANGES)?;
-    let mut changes = Vec::with_capacity(revisions.len());
-    for revision in revisions {
-        if let Some(row) = table.get(revision.0)? {
-            changes.push(row::decode(*revision, row.value()).map_err(redb::Error::Corrupted)?);
-        }
-    }
-    Ok(changes)
-}
-
 fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
     let mut meta = Meta { format: FORMAT, revision: batch.revision, ..open.meta };
     let mut transaction = open.database.begin_write()?;
@@ -418,7 +334,7 @@ impl Embedded {
 impl Engine for Embedded {
     fn load(&self) -> Result<Loaded, EngineError> {
         match &*self.slot.lock() {
-            Slot::Open(open) => guarded(&*self.disk, || load(open)),
+            Slot::Open(open) => guarded(&*self.disk, || load::load(open)),
             Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
         }
     }
@@ -465,7 +381,7 @@ impl Engine for Embedded {
 
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
         match &*self.slot.lock() {
-            Slot::Open(open) => guarded(&*self.disk, || read(open, revisions)),
+            Slot::Open(open) => guarded(&*self.disk, || load::read(open, revisions)),
             Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
         }
     }

@@ -1,0 +1,100 @@
+//! Reading: everything at the start, by all cores, and single rows later.
+
+use std::collections::{BTreeSet, HashSet};
+use std::panic::resume_unwind;
+
+use redb::{ReadableDatabase, ReadableTable};
+
+use super::{CHANGES, Meta, Open};
+use crate::engine::row;
+use crate::engine::{Change, ChangeKind, Loaded};
+use crate::revision::Revision;
+
+/// Fewer rows than this are read by one thread.
+const SHARE: u64 = 10_000;
+
+/// Everything, values of current objects alone.
+pub(super) fn load(open: &Open) -> Result<Loaded, redb::Error> {
+    let Meta { format, revision, compacted, rows } = open.meta;
+    let first =
+        open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
+    // The last part has no end: a row behind the newest revision is damage, which has to be found.
+    let span = revision.0.saturating_sub(first);
+    let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share(span)).collect();
+    let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
+    let ranges = starts.iter().copied().zip(ends).collect();
+    let parts = on_all_cores(ranges, |range| read_numbers(open, range))?;
+    let mut changes = parts.concat();
+    if changes.len() as u64 != rows {
+        return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
+    }
+    let replaced: HashSet<Revision> = changes.iter().map(|change| change.previous).collect();
+    let current =
+        |change: &&mut Change| change.kind == ChangeKind::Put && !replaced.contains(&change.revision);
+    let mut current: Vec<&mut Change> = changes.iter_mut().filter(current).collect();
+    let size = share(current.len() as u64);
+    let shares = current.chunks_mut(size).collect();
+    on_all_cores(shares, |share| read_values(open, share))?;
+    Ok(Loaded { revision, compacted, changes, format })
+}
+
+/// How many of `count` things each core gets.
+fn share(count: u64) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    usize::try_from((count / cores).max(SHARE)).unwrap_or(usize::MAX)
+}
+
+/// Does the parts of some work at once, and gives what they gave in their order.
+fn on_all_cores<P: Send, T: Send>(
+    mut parts: Vec<P>,
+    work: impl Fn(P) -> Result<T, redb::Error> + Sync,
+) -> Result<Vec<T>, redb::Error> {
+    if parts.len() == 1
+        && let Some(part) = parts.pop()
+    {
+        return Ok(vec![work(part)?]);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| work(part))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// The rows from one revision up to, and not with, another; checked, without their values.
+fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    let rows = match to {
+        Some(to) => table.range(from..to)?,
+        None => table.range(from..)?,
+    };
+    let mut changes = Vec::new();
+    for entry in rows {
+        let (revision, row) = entry?;
+        let change = row::decode_without_value(Revision(revision.value()), row.value());
+        changes.push(change.map_err(redb::Error::Corrupted)?);
+    }
+    Ok(changes)
+}
+
+fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    for change in changes {
+        let Some(row) = table.get(change.revision.0)? else {
+            return Err(redb::Error::Corrupted(format!("revision {} has gone", change.revision)));
+        };
+        change.value = row::decode(change.revision, row.value()).map_err(redb::Error::Corrupted)?.value;
+    }
+    Ok(())
+}
+
+/// Rows by number, as far as they are there.
+pub(super) fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {
+    let table = open.database.begin_read()?.open_table(CHANGES)?;
+    let mut changes = Vec::with_capacity(revisions.len());
+    for revision in revisions {
+        if let Some(row) = table.get(revision.0)? {
+            changes.push(row::decode(*revision, row.value()).map_err(redb::Error::Corrupted)?);
+        }
+    }
+    Ok(changes)
+}

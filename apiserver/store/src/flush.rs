@@ -1,0 +1,116 @@
+//! From the head to the engine, to readers and watchers, and to those who wait: batch by batch, by one task at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::engine::{Batch, Engine};
+use crate::error::{CommitError, EngineError};
+use crate::head::Flight;
+use crate::limits::QUIET;
+use crate::revision::Revision;
+use crate::store::Inner;
+
+impl Inner {
+    fn take(&self) -> Option<Flight> {
+        let now = self.clock.now().timestamp();
+        let trim = |adding| self.state.read().trimmable(adding, now);
+        self.head.lock().take(trim)
+    }
+
+    /// Writes what is queued, on this thread.
+    pub(crate) fn flush_inline(&self) {
+        while let Some(flight) = self.take() {
+            let result = if flight.is_empty() { Ok(()) } else { self.engine.commit(&flight.batch) };
+            self.finish(flight, result);
+        }
+    }
+
+    async fn flush(&self) {
+        while let Some(flight) = self.take() {
+            self.fly(flight).await;
+        }
+    }
+
+    async fn fly(&self, mut flight: Flight) {
+        let result = if flight.is_empty() {
+            Ok(())
+        } else {
+            let batch = std::mem::take(&mut flight.batch);
+            let engine = self.engine.clone();
+            let (batch, result) = commit_blocking(engine, batch).await;
+            flight.batch = batch;
+            result
+        };
+        self.finish(flight, result);
+    }
+
+    /// Writes what is queued; one task of these stays until nobody writes.
+    pub(crate) async fn flush_and_settle(self: Arc<Self>) {
+        self.flush().await;
+        if self.awaiting_quiet.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // Whoever waits here must not keep a store, and the lock of its directory, that everybody else has dropped.
+        let (clock, store) = (self.clock.clone(), Arc::downgrade(&self));
+        drop(self);
+        while let Some(before) = store.upgrade().map(|store| store.state.read().revision) {
+            clock.sleep(QUIET).await;
+            let Some(store) = store.upgrade() else { return };
+            if store.state.read().revision == before && store.settle(before).await {
+                return;
+            }
+        }
+    }
+
+    /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
+    async fn settle(&self, revision: Revision) -> bool {
+        let flight = self.head.lock().take_quiet(revision);
+        if let Some(flight) = flight {
+            self.fly(flight).await;
+            self.flush().await;
+        }
+        self.awaiting_quiet.store(false, Ordering::Release);
+        // Whoever wrote before the last line relied on this task.
+        self.state.read().revision == revision || self.awaiting_quiet.swap(true, Ordering::AcqRel)
+    }
+
+    /// Publishes and answers, in this order: whoever hears of a write can read it.
+    fn finish(&self, flight: Flight, result: Result<(), EngineError>) {
+        let failure = match result {
+            Ok(()) => None,
+            Err(error @ EngineError::Full { .. }) => Some(CommitError::Full(error.to_string().into())),
+            Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
+        };
+        match &failure {
+            None if flight.batch.changes.is_empty() => {}
+            None => {
+                self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
+                self.head.lock().published(&flight);
+            }
+            Some(failure) => {
+                tracing::error!(error = %failure, "a batch could not be written");
+                let mut head = self.head.lock();
+                head.fail(failure);
+                if head.failure().is_some() {
+                    self.state.write().watchers.stop();
+                }
+            }
+        }
+        flight.reply(failure.as_ref());
+    }
+}
+
+async fn commit_blocking(engine: Arc<dyn Engine>, batch: Batch) -> (Batch, Result<(), EngineError>) {
+    let file = engine.name();
+    let task = tokio::task::spawn_blocking(move || {
+        let result = engine.commit(&batch);
+        (batch, result)
+    });
+    match task.await {
+        Ok(done) => done,
+        Err(error) => {
+            let failed = EngineError::Failed { step: "commit to", file, reason: error.to_string() };
+            (Batch::default(), Err(failed))
+        }
+    }
+}
