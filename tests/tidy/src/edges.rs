@@ -27,6 +27,9 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("cluster-core", &["kubeadm", "simulated"], "controllers meet only through the API"),
     ("kubeadm", &["cluster-core", "simulated"], "controllers meet only through the API"),
     ("simulated", &["cluster-core", "kubeadm"], "controllers meet only through the API"),
+    ("metal", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("metal", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
+    ("agent", &["engine", "metal", "bmc", "serving"], "the agent knows the server by its messages only"),
 ];
 
 /// The edges between workspace crates in the output of `cargo metadata` (development dependencies left
