@@ -80,21 +80,23 @@ pub enum Action {
         erase: Erase,
     },
     /// Write an image to the root disk.
-    #[serde(rename_all = "camelCase")]
-    Deploy {
-        /// The image.
-        image: Image,
-        /// Which disk.
-        #[serde(default)]
-        root_device_hints: RootDeviceHints,
-        /// Whether `/agent/v1/config-drive` has files for a partition `config-2`.
-        #[serde(default)]
-        config_drive: bool,
-    },
+    Deploy(Box<Deployment>),
     /// End what runs and restart the machine.
     Restart,
     /// End what runs and switch the machine off.
     PowerOff,
+}
+
+/// What is written to the root disk.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Deployment {
+    /// The image.
+    pub image: Image,
+    /// Which disk.
+    pub root_device_hints: RootDeviceHints,
+    /// Whether `/agent/v1/config-drive` has files for a partition `config-2`.
+    pub config_drive: bool,
 }
 
 /// How thoroughly disks are made empty.
@@ -143,7 +145,7 @@ pub struct RootDeviceHints {
 pub struct Report {
     /// How the newest instruction fares.
     pub instruction: Option<Progress>,
-    /// What the machine has; sent with the end of `Inspect`.
+    /// What the machine has, as `HardwareData.spec.hardware` of Metal3 has it; sent with the end of `Inspect`.
     pub inventory: Option<serde_json::Value>,
     /// New lines of the agent's log, oldest first.
     pub log: Vec<String>,
