@@ -3,7 +3,8 @@
 //! The CustomResourceDefinitions, as text.
 
 /// Name and JSON of each CustomResourceDefinition, sorted by name.
-pub(crate) const MANIFESTS: [(&str, &str); 24] = [
+pub(crate) const MANIFESTS: [(&str, &str); 26] = [
+    ("baremetalhosts.metal3.io", include_str!("../manifests/baremetalhosts.metal3.io.json")),
     ("clusterclasses.cluster.x-k8s.io", include_str!("../manifests/clusterclasses.cluster.x-k8s.io.json")),
     (
         "clusterresourcesetbindings.addons.cluster.x-k8s.io",
@@ -42,6 +43,7 @@ pub(crate) const MANIFESTS: [(&str, &str); 24] = [
         "extensionconfigs.runtime.cluster.x-k8s.io",
         include_str!("../manifests/extensionconfigs.runtime.cluster.x-k8s.io.json"),
     ),
+    ("hardwaredata.metal3.io", include_str!("../manifests/hardwaredata.metal3.io.json")),
     (
         "ipaddressclaims.ipam.cluster.x-k8s.io",
         include_str!("../manifests/ipaddressclaims.ipam.cluster.x-k8s.io.json"),

@@ -1,4 +1,4 @@
-//! The Cluster API types, their CRDs, defaults, validation.
+//! The types of Cluster API and Metal3, their CRDs, defaults, validation.
 //!
 //! The structure of every kind stands as data in `types/` and `crds/`; from it `cargo xtask schemas` writes the Rust
 //! types (`cluster`, `bootstrap`, …) and the CustomResourceDefinitions in `manifests/`. In the Rust types an optional
@@ -15,6 +15,7 @@ pub mod infrastructure;
 pub mod ipam;
 mod kind;
 pub mod meta;
+pub mod metal3;
 pub mod naming;
 pub mod runtime;
 

@@ -3,7 +3,7 @@
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
 
-use schemas::{addons, bootstrap, cluster, controlplane, infrastructure, ipam, runtime};
+use schemas::{addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, runtime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -80,7 +80,17 @@ fn every_field_of_every_kind() {
     round_trip::<infrastructure::DevMachineTemplate>();
     round_trip::<ipam::IPAddress>();
     round_trip::<ipam::IPAddressClaim>();
+    round_trip::<metal3::BareMetalHost>();
+    round_trip::<metal3::HardwareData>();
     round_trip::<runtime::ExtensionConfig>();
+}
+
+#[test]
+fn an_empty_list_of_volumes_is_not_none() {
+    let config = |text: Value| serde_json::from_value::<metal3::RaidConfig>(text).unwrap();
+    assert_eq!(config(json!({ "hardwareRAIDVolumes": [] })).hardware_raid_volumes, Some(Vec::new()));
+    assert_eq!(config(json!({ "hardwareRAIDVolumes": null })).hardware_raid_volumes, None);
+    assert_eq!(config(json!({})).hardware_raid_volumes, None);
 }
 
 #[test]

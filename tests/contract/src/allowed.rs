@@ -59,4 +59,14 @@ pub const ALLOWED: &[Allowed] = &[
         path: "/labels/clusterctl.cluster.x-k8s.io~core",
         reason: "clusterctl adds this label when it installs its inventory; here it is there from the start",
     },
+    Allowed {
+        crd: ".metal3.io",
+        path: "/labels/clusterctl.cluster.x-k8s.io~move",
+        reason: "Metal3's instructions have people add this label by hand before a move; here it is there from the start",
+    },
+    Allowed {
+        crd: "baremetalhosts.metal3.io",
+        path: "/labels/clusterctl.cluster.x-k8s.io~move-hierarchy",
+        reason: "as the label for moving: what a host owns goes with it",
+    },
 ];

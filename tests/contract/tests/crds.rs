@@ -27,7 +27,9 @@ fn ours() -> BTreeMap<String, Value> {
 
 #[test]
 fn the_same_kinds() {
-    assert_eq!(ours().into_keys().collect::<Vec<_>>(), upstream().into_keys().collect::<Vec<_>>());
+    // Kinds of this project alone have no upstream.
+    let known = ours().into_keys().filter(|name| !name.ends_with(".firstlight.dev"));
+    assert_eq!(known.collect::<Vec<_>>(), upstream().into_keys().collect::<Vec<_>>());
 }
 
 #[test]

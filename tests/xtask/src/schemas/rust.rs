@@ -238,8 +238,12 @@ fn field_type(source: &Source, schema: &Value) -> anyhow::Result<Field> {
         (Some("number"), _) => Field::Plain("f64".to_owned()),
         (Some("array"), _) => {
             let list = format!("Vec<{}>", field_type(source, &schema["items"])?.name());
-            // `minItems: 0` is written exactly where an empty list differs from none.
-            if schema["minItems"] == 0 { Field::ListOrNone(list) } else { Field::List(list) }
+            // `minItems: 0` or `nullable` is written exactly where an empty list differs from none.
+            if schema["minItems"] == 0 || schema["nullable"] == true {
+                Field::ListOrNone(list)
+            } else {
+                Field::List(list)
+            }
         }
         (Some("object"), _) if schema["additionalProperties"].is_object() => {
             let value = field_type(source, &schema["additionalProperties"])?.name();
