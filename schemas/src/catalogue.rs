@@ -3,8 +3,10 @@
 //! The CustomResourceDefinitions, as text.
 
 /// Name and JSON of each CustomResourceDefinition, sorted by name.
-pub(crate) const MANIFESTS: [(&str, &str); 26] = [
+pub(crate) const MANIFESTS: [(&str, &str); 35] = [
+    ("agents.netboot.firstlight.dev", include_str!("../manifests/agents.netboot.firstlight.dev.json")),
     ("baremetalhosts.metal3.io", include_str!("../manifests/baremetalhosts.metal3.io.json")),
+    ("bmceventsubscriptions.metal3.io", include_str!("../manifests/bmceventsubscriptions.metal3.io.json")),
     ("clusterclasses.cluster.x-k8s.io", include_str!("../manifests/clusterclasses.cluster.x-k8s.io.json")),
     (
         "clusterresourcesetbindings.addons.cluster.x-k8s.io",
@@ -15,6 +17,7 @@ pub(crate) const MANIFESTS: [(&str, &str); 26] = [
         include_str!("../manifests/clusterresourcesets.addons.cluster.x-k8s.io.json"),
     ),
     ("clusters.cluster.x-k8s.io", include_str!("../manifests/clusters.cluster.x-k8s.io.json")),
+    ("dataimages.metal3.io", include_str!("../manifests/dataimages.metal3.io.json")),
     (
         "devclusters.infrastructure.cluster.x-k8s.io",
         include_str!("../manifests/devclusters.infrastructure.cluster.x-k8s.io.json"),
@@ -40,10 +43,18 @@ pub(crate) const MANIFESTS: [(&str, &str); 26] = [
         include_str!("../manifests/devmachinetemplates.infrastructure.cluster.x-k8s.io.json"),
     ),
     (
+        "dhcpleases.netboot.firstlight.dev",
+        include_str!("../manifests/dhcpleases.netboot.firstlight.dev.json"),
+    ),
+    (
         "extensionconfigs.runtime.cluster.x-k8s.io",
         include_str!("../manifests/extensionconfigs.runtime.cluster.x-k8s.io.json"),
     ),
+    ("firmwareschemas.metal3.io", include_str!("../manifests/firmwareschemas.metal3.io.json")),
     ("hardwaredata.metal3.io", include_str!("../manifests/hardwaredata.metal3.io.json")),
+    ("hostfirmwarecomponents.metal3.io", include_str!("../manifests/hostfirmwarecomponents.metal3.io.json")),
+    ("hostfirmwaresettings.metal3.io", include_str!("../manifests/hostfirmwaresettings.metal3.io.json")),
+    ("hostupdatepolicies.metal3.io", include_str!("../manifests/hostupdatepolicies.metal3.io.json")),
     (
         "ipaddressclaims.ipam.cluster.x-k8s.io",
         include_str!("../manifests/ipaddressclaims.ipam.cluster.x-k8s.io.json"),
@@ -83,6 +94,7 @@ pub(crate) const MANIFESTS: [(&str, &str); 26] = [
     ("machinepools.cluster.x-k8s.io", include_str!("../manifests/machinepools.cluster.x-k8s.io.json")),
     ("machines.cluster.x-k8s.io", include_str!("../manifests/machines.cluster.x-k8s.io.json")),
     ("machinesets.cluster.x-k8s.io", include_str!("../manifests/machinesets.cluster.x-k8s.io.json")),
+    ("preprovisioningimages.metal3.io", include_str!("../manifests/preprovisioningimages.metal3.io.json")),
     (
         "providers.clusterctl.cluster.x-k8s.io",
         include_str!("../manifests/providers.clusterctl.cluster.x-k8s.io.json"),

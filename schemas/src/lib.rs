@@ -17,6 +17,7 @@ mod kind;
 pub mod meta;
 pub mod metal3;
 pub mod naming;
+pub mod netboot;
 pub mod runtime;
 
 pub use kind::HasConditions;

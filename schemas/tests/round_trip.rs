@@ -3,7 +3,7 @@
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
 
-use schemas::{addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, runtime};
+use schemas::{addons, bootstrap, cluster, controlplane, infrastructure, ipam, metal3, netboot, runtime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -80,8 +80,17 @@ fn every_field_of_every_kind() {
     round_trip::<infrastructure::DevMachineTemplate>();
     round_trip::<ipam::IPAddress>();
     round_trip::<ipam::IPAddressClaim>();
+    round_trip::<metal3::BMCEventSubscription>();
     round_trip::<metal3::BareMetalHost>();
+    round_trip::<metal3::DataImage>();
+    round_trip::<metal3::FirmwareSchema>();
     round_trip::<metal3::HardwareData>();
+    round_trip::<metal3::HostFirmwareComponents>();
+    round_trip::<metal3::HostFirmwareSettings>();
+    round_trip::<metal3::HostUpdatePolicy>();
+    round_trip::<metal3::PreprovisioningImage>();
+    round_trip::<netboot::Agent>();
+    round_trip::<netboot::DHCPLease>();
     round_trip::<runtime::ExtensionConfig>();
 }
 

@@ -4,7 +4,15 @@
 
 mod bare_metal_host;
 mod bare_metal_host_status;
+mod bmc_event_subscription;
+mod data_image;
+mod firmware;
 mod hardware_data;
+mod preprovisioning_image;
 pub use bare_metal_host::*;
 pub use bare_metal_host_status::*;
+pub use bmc_event_subscription::*;
+pub use data_image::*;
+pub use firmware::*;
 pub use hardware_data::*;
+pub use preprovisioning_image::*;

@@ -64,7 +64,8 @@ fn every_field_is_described() {
 fn undescribed(schema: &Value, path: &str, missing: &mut Vec<String>) {
     let described = schema["description"].as_str().is_some_and(|text| !text.trim().is_empty());
     // The API server describes metadata itself.
-    if !described && !path.ends_with("io.metadata") {
+    let metadata = [".io.metadata", ".dev.metadata"].iter().any(|end| path.ends_with(end));
+    if !described && !metadata {
         missing.push(path.to_owned());
     }
     for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
