@@ -49,6 +49,10 @@ pub struct AgentInstruction {
     /// Wait: stay there. Inspect: report what the machine is made of. Clean: make disks empty. Deploy:
     /// write an image to the root disk. Restart and PowerOff: end what runs, and restart or switch off.
     pub action: String,
+    /// The start of the machine that it is meant for, as status.bootID has it. After another start nothing
+    /// is done.
+    #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// Whether the agent fetches a configuration drive and writes it beside the image.
     #[serde(rename = "configDrive", skip_serializing_if = "Option::is_none")]
     pub config_drive: Option<bool>,

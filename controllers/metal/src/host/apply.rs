@@ -1,0 +1,191 @@
+//! Does what a plan wants: to the machine, to its agent, to the objects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Action as Next, NamespacedName, Result, finalizer};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Resource;
+use machinery::clock::rfc3339;
+use schemas::metal3::{BareMetalHost, HardwareData, HardwareDataSpec, HardwareDetails};
+use serde_json::json;
+
+use super::HostReconciler;
+use super::gather::Gathered;
+use super::observed::Means;
+use super::plan::{Plan, fail};
+use crate::control::{Command, Fault};
+use crate::names::{ErrorType, HARDWARE_FINALIZER, SECRET_FINALIZER, operational};
+
+/// The conditions that this controller sets whatever others write.
+const CONDITIONS: &[&str] =
+    &["Manageable", "AvailableForProvisioning", "Provisioned", "Ready", "Progressing", "WaitingForOperator"];
+
+impl HostReconciler {
+    pub(super) async fn apply(
+        &self,
+        host: &Arc<BareMetalHost>,
+        gathered: Gathered,
+        mut plan: Plan,
+    ) -> Result<Next> {
+        self.keeps_secret(&gathered, &plan).await?;
+        for command in std::mem::take(&mut plan.commands) {
+            if let Err(fault) = self.command(&gathered, &command).await {
+                fail(&mut plan, ErrorType::PowerManagement, fault.message);
+                break;
+            }
+        }
+        if let Some(hardware) = plan.hardware.take() {
+            self.stores_hardware(&plan.host, &gathered.key, hardware).await?;
+        }
+        if plan.releases_hardware {
+            self.releases_hardware(&gathered.key).await?;
+        }
+        self.instructs(&gathered, &plan).await?;
+        self.says(&plan);
+        self.remembers(&gathered, &plan);
+        let now = self.manager.clock().now();
+        if plan.host.status != host.status
+            && let Some(status) = &mut plan.host.status
+        {
+            status.last_updated = Some(rfc3339(now));
+        }
+        self.hosts.patch(host, &plan.host, CONDITIONS).await?;
+        Ok(plan.after.map_or_else(Next::done, Next::requeue_after))
+    }
+
+    async fn command(&self, gathered: &Gathered, command: &Command) -> Result<(), Fault> {
+        let cuts = matches!(command, Command::HardOff | Command::SoftOff);
+        let done = match (&gathered.means, &gathered.connection, command) {
+            (Means::WakeOnLan, _, Command::PowerOn) => self.wake(gathered).await,
+            (_, Some(connection), command) => self.control.command(connection, command).await,
+            // A person does it.
+            _ => Ok(()),
+        };
+        self.memory.note_command(&gathered.key, self.manager.clock().now(), cuts);
+        done
+    }
+
+    async fn wake(&self, gathered: &Gathered) -> Result<(), Fault> {
+        let host = self.hosts.get(&gathered.key);
+        let mac = host.and_then(|host| host.spec.boot_mac_address.clone());
+        match mac {
+            Some(mac) => self.control.wake(&mac).await,
+            None => Err(Fault {
+                message: "a machine is woken by its MAC address: set spec.bootMACAddress".to_owned(),
+                is_refused: false,
+            }),
+        }
+    }
+
+    async fn instructs(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
+        let (Some(instruction), Some(agent)) = (&plan.instruction, &gathered.agent) else { return Ok(()) };
+        let boot = agent.status.as_ref().and_then(|status| status.boot_id.clone());
+        let wanted = instruction.to_spec(boot);
+        if agent.spec.instruction.as_ref() == Some(&wanted) {
+            return Ok(());
+        }
+        // Replaced as a whole: nothing of the instruction before may stay.
+        let mut clear = json!({"bootID": null, "action": null, "erase": null, "image": null, "rootDeviceHints": null, "configDrive": null});
+        let value = serde_json::to_value(&wanted)
+            .map_err(|error| engine::Error::json("an instruction".to_owned(), error))?;
+        if let (Some(clear), Some(value)) = (clear.as_object_mut(), value.as_object()) {
+            clear.extend(value.clone());
+        }
+        let key = NamespacedName::of(agent.as_ref());
+        self.agents.merge(&key, None, json!({"spec": {"instruction": clear}})).await?;
+        Ok(())
+    }
+
+    fn says(&self, plan: &Plan) {
+        for (is_warning, reason, message) in &plan.events {
+            if *is_warning {
+                self.recorder.warning(&plan.host, &(), reason, message.clone());
+            } else {
+                self.recorder.normal(&plan.host, &(), reason, message.clone());
+            }
+        }
+    }
+
+    /// A failure is not tried again before its time.
+    fn remembers(&self, gathered: &Gathered, plan: &Plan) {
+        let now = self.manager.clock().now();
+        let has_failed =
+            plan.host.status.as_ref().is_some_and(|status| status.operational_status == operational::ERROR);
+        if has_failed && plan.events.iter().any(|(is_warning, ..)| *is_warning) {
+            let at = now + within(plan.after.unwrap_or_default());
+            self.memory.note_failure(&gathered.key, gathered.fingerprint, at);
+        } else if !has_failed {
+            self.memory.note_success(&gathered.key);
+        }
+    }
+
+    /// `HardwareData` has the name of its host and goes with it.
+    async fn stores_hardware(
+        &self,
+        host: &BareMetalHost,
+        key: &NamespacedName,
+        hardware: HardwareDetails,
+    ) -> Result<()> {
+        let Some(existing) = self.hardware.get(key) else {
+            let data = HardwareData {
+                metadata: ObjectMeta {
+                    name: Some(key.name.clone()),
+                    namespace: Some(key.namespace.clone()),
+                    owner_references: host.controller_owner_ref(&()).map(|owner| vec![owner]),
+                    finalizers: Some(vec![HARDWARE_FINALIZER.to_owned()]),
+                    ..ObjectMeta::default()
+                },
+                spec: HardwareDataSpec { hardware: Some(hardware) },
+            };
+            self.hardware.create(&data).await?;
+            return Ok(());
+        };
+        let mut wanted = existing.as_ref().clone();
+        wanted.spec.hardware = Some(hardware);
+        self.hardware.patch(&existing, &wanted, &[]).await?;
+        Ok(())
+    }
+
+    async fn releases_hardware(&self, key: &NamespacedName) -> Result<()> {
+        let Some(existing) = self.hardware.get(key) else { return Ok(()) };
+        let mut wanted = existing.as_ref().clone();
+        if finalizer::remove(&mut wanted, HARDWARE_FINALIZER) {
+            self.hardware.patch(&existing, &wanted, &[]).await?;
+        }
+        Ok(())
+    }
+
+    /// The BMC's Secret belongs to the host, so that it moves and goes with it, and stays as long as the host needs it.
+    async fn keeps_secret(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
+        let Some(secret) = &gathered.credentials else { return Ok(()) };
+        let mut wanted = secret.as_ref().clone();
+        if plan.releases_hardware {
+            finalizer::remove(&mut wanted, SECRET_FINALIZER);
+        } else {
+            finalizer::add(&mut wanted, SECRET_FINALIZER);
+            wanted
+                .metadata
+                .labels
+                .get_or_insert_default()
+                .insert("environment.metal3.io".into(), "baremetal".into());
+            let owners = wanted.metadata.owner_references.get_or_insert_default();
+            let owner = OwnerReference {
+                controller: None,
+                block_owner_deletion: None,
+                ..plan.host.owner_ref(&()).unwrap_or_default()
+            };
+            if !owners.iter().any(|known| known.uid == owner.uid) {
+                owners.push(owner);
+            }
+        }
+        if **secret != wanted {
+            self.secrets.patch(secret, &wanted, &[]).await?;
+        }
+        Ok(())
+    }
+}
+
+fn within(delay: Duration) -> chrono::Duration {
+    chrono::Duration::from_std(delay).unwrap_or_default()
+}

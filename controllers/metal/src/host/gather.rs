@@ -1,0 +1,244 @@
+//! What is known of a host: from caches, and from its BMC.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use engine::NamespacedName;
+use engine::object::{annotation, version};
+use k8s_openapi::api::core::v1::Secret;
+use schemas::metal3::{BareMetalHost, SecretReference};
+use schemas::netboot::Agent as AgentObject;
+
+use super::HostReconciler;
+use super::observed::{Agent, Means, Observed};
+use crate::control::{Connection, Power};
+use crate::limits;
+use crate::names::{self, POWER, POWERED, state};
+
+/// What caches hold.
+pub(super) struct Gathered {
+    pub(super) key: NamespacedName,
+    pub(super) means: Means,
+    pub(super) connection: Option<Connection>,
+    pub(super) credentials: Option<Arc<Secret>>,
+    pub(super) agent: Option<Arc<AgentObject>>,
+    /// Of all that a failure may have come from but time.
+    pub(super) fingerprint: u64,
+}
+
+impl HostReconciler {
+    pub(super) fn gather(&self, host: &BareMetalHost) -> Gathered {
+        let key = NamespacedName::of(host);
+        let credentials = self.credentials(host);
+        let (means, connection) = self.means(host, credentials.as_deref());
+        let agent = self.agent_of(&key);
+        let mut hasher = DefaultHasher::new();
+        let annotations =
+            host.metadata.annotations.iter().flatten().filter(|(key, _)| *key != names::BOOTING);
+        (host.metadata.generation, host.metadata.deletion_timestamp.is_some()).hash(&mut hasher);
+        annotations.for_each(|annotation| annotation.hash(&mut hasher));
+        credentials.as_deref().map(version).hash(&mut hasher);
+        let boot = agent.as_ref().and_then(|agent| agent.status.as_ref()?.boot_id.clone());
+        boot.hash(&mut hasher);
+        Gathered { key, means, connection, credentials, agent, fingerprint: hasher.finish() }
+    }
+
+    fn credentials(&self, host: &BareMetalHost) -> Option<Arc<Secret>> {
+        let name = host.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.clone())?;
+        self.secrets.get(&NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), name))
+    }
+
+    fn means(&self, host: &BareMetalHost, secret: Option<&Secret>) -> (Means, Option<Connection>) {
+        let details = host.spec.bmc.as_ref();
+        let Some(bmc) = details.filter(|bmc| !bmc.address.is_empty() || !bmc.credentials_name.is_empty())
+        else {
+            let means = match annotation(host, POWER) {
+                Some("manual") => Means::Manual,
+                Some("wake-on-lan") => Means::WakeOnLan,
+                _ => Means::None,
+            };
+            return (means, None);
+        };
+        let unusable = |message: String, is_missing| (Means::Unusable { message, is_missing }, None);
+        let name = &bmc.credentials_name;
+        if name.is_empty() {
+            return unusable(
+                "spec.bmc.credentialsName is empty: name a Secret with username and password".to_owned(),
+                false,
+            );
+        }
+        let capabilities = match self.control.capabilities(&bmc.address) {
+            Ok(capabilities) => capabilities,
+            Err(message) => return unusable(message, false),
+        };
+        let Some(secret) = secret else {
+            let namespace = host.metadata.namespace.as_deref().unwrap_or_default();
+            let message = format!(
+                "the Secret {namespace}/{name} with the BMC's credentials is not there: create it with the keys username and password"
+            );
+            return unusable(message, true);
+        };
+        let (Some(username), Some(password)) = (text(secret, "username"), text(secret, "password")) else {
+            return unusable(
+                format!("the Secret {name} must hold username and password, both not empty"),
+                false,
+            );
+        };
+        let connection = Connection {
+            address: bmc.address.clone(),
+            username,
+            password,
+            is_unverified: bmc.disable_certificate_verification == Some(true),
+            boot_mode: host.spec.boot_mode.clone().unwrap_or_else(|| "UEFI".to_owned()),
+            boot_mac_address: host.spec.boot_mac_address.clone(),
+        };
+        let means = Means::Bmc {
+            credentials: name.clone(),
+            version: secret.metadata.resource_version.clone().unwrap_or_default(),
+            has_media: capabilities.has_media,
+        };
+        (means, Some(connection))
+    }
+
+    fn agent_of(&self, key: &NamespacedName) -> Option<Arc<AgentObject>> {
+        self.agents.all().into_iter().find(|agent| {
+            agent
+                .spec
+                .host_ref
+                .as_ref()
+                .is_some_and(|host| host.namespace == key.namespace && host.name == key.name)
+        })
+    }
+
+    /// All that the plan is made of. Asks the BMC when nobody did a moment ago.
+    pub(super) async fn observe(&self, host: &BareMetalHost, gathered: &Gathered) -> Observed {
+        let now = self.manager.clock().now();
+        let mut agent = gathered.agent.as_deref().map(|agent| view(agent, now));
+        if let (Some(agent), Some(cut)) = (&mut agent, self.memory.cut(&gathered.key)) {
+            let heard = now - chrono::Duration::from_std(agent.silent).unwrap_or_default();
+            agent.is_gone |= heard <= cut;
+        }
+        let power = self.power(host, gathered, agent.as_ref()).await;
+        if let (Some(agent), Ok(Power::Off)) = (&mut agent, &power) {
+            agent.is_gone = true;
+        }
+        let hardware = self.hardware.get(&gathered.key);
+        let (has_config_drive, data_problem) = self.data(host);
+        Observed {
+            host: host.clone(),
+            now,
+            means: gathered.means.clone(),
+            power,
+            agent,
+            hardware_data: hardware.and_then(|data| data.spec.hardware.clone()),
+            is_full: self.is_full(host),
+            has_config_drive,
+            data_problem,
+        }
+    }
+
+    async fn power(
+        &self,
+        host: &BareMetalHost,
+        gathered: &Gathered,
+        agent: Option<&Agent>,
+    ) -> Result<Power, crate::control::Fault> {
+        // A machine whose agent speaks is on; nobody need ask.
+        if agent.is_some_and(|agent| !agent.is_gone) {
+            return Ok(Power::On);
+        }
+        let is_untouched =
+            annotation(host, names::PAUSED).is_some() || annotation(host, names::DETACHED).is_some();
+        let Some(connection) = gathered.connection.as_ref().filter(|_| !is_untouched) else {
+            return Ok(by_hand(host));
+        };
+        let now = self.manager.clock().now();
+        if let Some(power) = self.memory.power(&gathered.key, now) {
+            return power;
+        }
+        let power = self.control.power(connection).await;
+        self.memory.note_power(&gathered.key, self.manager.clock().now(), power.clone());
+        power
+    }
+
+    /// Too many others are busy: those that are further than waiting.
+    fn is_full(&self, host: &BareMetalHost) -> bool {
+        let is_busy = |other: &Arc<BareMetalHost>| {
+            let status = other.status.as_ref();
+            status.is_some_and(|status| {
+                matches!(
+                    status.provisioning.state.as_str(),
+                    state::INSPECTING | state::PROVISIONING | state::DEPROVISIONING
+                ) && annotation(other.as_ref(), names::BOOTING).is_some()
+            }) && other.metadata.uid != host.metadata.uid
+        };
+        self.hosts.all().iter().filter(|other| is_busy(other)).count() >= limits::BUSY_HOSTS
+    }
+
+    /// Whether there is anything for a configuration drive, and what is wrong with what the host names.
+    fn data(&self, host: &BareMetalHost) -> (bool, Option<String>) {
+        let namespace = host.metadata.namespace.clone().unwrap_or_default();
+        let named = [
+            ("userData", &host.spec.user_data, true),
+            ("metaData", &host.spec.meta_data, true),
+            ("networkData", &host.spec.network_data, false),
+        ];
+        let mut problem = None;
+        for (key, reference, is_required) in named {
+            let Some(SecretReference { name: Some(name), .. }) = reference else { continue };
+            match self.secrets.get(&NamespacedName::new(namespace.clone(), name.clone())) {
+                None => {
+                    problem =
+                        Some(format!("the Secret {namespace}/{name} of spec.{key} is not there: create it"))
+                }
+                Some(secret)
+                    if is_required && text(&secret, key).or_else(|| text(&secret, "value")).is_none() =>
+                {
+                    problem = Some(format!(
+                        "the Secret {namespace}/{name} of spec.{key} has neither the key {key} nor value"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        (true, problem)
+    }
+}
+
+/// What a person said about the power of a machine without a BMC, else what was known before.
+fn by_hand(host: &BareMetalHost) -> Power {
+    match annotation(host, POWERED) {
+        Some("on") => Power::On,
+        Some("off") => Power::Off,
+        _ if host.status.as_ref().is_some_and(|status| status.powered_on) => Power::On,
+        _ => Power::Off,
+    }
+}
+
+/// A value of a Secret, without white space around it; `None` when it is empty.
+fn text(secret: &Secret, key: &str) -> Option<String> {
+    let value = secret.data.as_ref()?.get(key)?;
+    let text = String::from_utf8_lossy(&value.0).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
+    let status = agent.status.clone().unwrap_or_default();
+    let at = |text: &Option<String>| {
+        let parsed = chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok()?;
+        Some(parsed.with_timezone(&chrono::Utc))
+    };
+    let silent =
+        at(&status.last_seen_time).map_or(limits::SILENCE, |seen| (now - seen).to_std().unwrap_or_default());
+    let instruction = status.instruction.unwrap_or_default();
+    Agent {
+        name: agent.metadata.name.clone().unwrap_or_default(),
+        silent,
+        is_gone: silent >= limits::SILENCE,
+        since: at(&instruction.start_time),
+        id: instruction.id,
+        state: instruction.state,
+        message: instruction.message.unwrap_or_default(),
+        hardware: status.hardware,
+    }
+}

@@ -1,0 +1,209 @@
+//! What comes before any state's work: pausing, a status from elsewhere, finalizer, credentials, capacity, deletion, detachment.
+
+use engine::finalizer;
+use schemas::metal3::{BareMetalHostStatus, CredentialsStatus, SecretReference};
+
+use super::annotations::{self, DeleteAction};
+use super::observed::Means;
+use super::plan::Planner;
+use crate::control::Power;
+use crate::limits;
+use crate::names::{self, ErrorType, operational, state};
+
+impl Planner<'_> {
+    pub(super) fn is_paused(&self) -> bool {
+        self.annotation(names::PAUSED).is_some()
+    }
+
+    /// Takes over a status that came with the host, exactly once; afterwards the annotation goes.
+    pub(super) fn restores_status(&mut self) -> bool {
+        let Some(text) = self.annotation(names::STATUS) else { return false };
+        let untouched = self.was().last_updated.is_none();
+        let parsed = serde_json::from_str::<BareMetalHostStatus>(text);
+        self.annotations().remove(names::STATUS);
+        if let (true, Ok(mut status)) = (untouched, parsed) {
+            if let Some(hardware) = &self.observed.hardware_data {
+                status.hardware = Some(hardware.clone());
+            }
+            let now = self.now();
+            status.last_updated.get_or_insert(now);
+            self.plan.host.status = Some(status);
+        }
+        true
+    }
+
+    /// What was told by hand about a machine that nobody may inspect.
+    pub(super) fn takes_hardware_details(&mut self) {
+        let told = self.annotation(names::HARDWARE_DETAILS).map(str::to_owned);
+        let is_disabled = self.inspection_is_disabled();
+        if self.was().hardware.is_some() && !is_disabled && told.is_none() {
+            return;
+        }
+        if let Some(data) = &self.observed.hardware_data {
+            self.status().hardware = Some(data.clone());
+        } else if let Some(details) = told.as_deref().and_then(|text| serde_json::from_str(text).ok()) {
+            self.plan.hardware = Some(details);
+            self.status().hardware = self.plan.hardware.clone();
+            self.event("UpdateHardwareDetails", "Set hardware details from annotation");
+        }
+        if told.is_some() {
+            self.annotations().remove(names::HARDWARE_DETAILS);
+        }
+    }
+
+    pub(super) fn inspection_is_disabled(&self) -> bool {
+        self.observed.host.spec.inspection_mode.as_deref() == Some("disabled")
+            || self.annotation(names::INSPECT) == Some("disabled")
+    }
+
+    pub(super) fn takes_finalizer(&mut self) -> bool {
+        !self.is_deleting() && finalizer::add(&mut self.plan.host, names::HOST_FINALIZER)
+    }
+
+    /// What was observed of the power, in every state.
+    pub(super) fn notes_power(&mut self) {
+        match self.observed.power {
+            Ok(Power::On) => self.status().powered_on = true,
+            Ok(Power::Off) => self.status().powered_on = false,
+            _ => {}
+        }
+    }
+
+    /// The BMC's address or credentials are not as they must be: an error in every state, but while the host is being deleted.
+    pub(super) fn is_unusable(&mut self) -> bool {
+        if matches!(self.state(), state::NONE | state::UNMANAGED) || self.detachment_holds() {
+            return false;
+        }
+        match &self.observed.means {
+            Means::Unusable { .. } if self.is_deleting() => false,
+            Means::Unusable { message, is_missing } => {
+                if self.was().error_message != *message {
+                    self.fails(ErrorType::Registration, message.clone());
+                }
+                if *is_missing {
+                    self.again_after(limits::SECRET_RETRY);
+                }
+                true
+            }
+            Means::Bmc { credentials, version, .. } => {
+                let used = CredentialsStatus {
+                    credentials: Some(SecretReference {
+                        name: Some(credentials.clone()),
+                        namespace: self.observed.host.metadata.namespace.clone(),
+                    }),
+                    credentials_version: Some(version.clone()),
+                };
+                self.verifies(used)
+            }
+            _ => false,
+        }
+    }
+
+    /// Credentials count as good once the BMC has answered with them.
+    fn verifies(&mut self, used: CredentialsStatus) -> bool {
+        let was = self.was();
+        self.status().tried_credentials = Some(used.clone());
+        match &self.observed.power {
+            Err(fault) if fault.is_refused && !self.is_deleting() => {
+                let message = fault.message.clone();
+                self.status().good_credentials = None;
+                let is_provisioned =
+                    matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
+                let error =
+                    if is_provisioned { ErrorType::ProvisionedRegistration } else { ErrorType::Registration };
+                self.fails(error, message);
+                true
+            }
+            Ok(_) => {
+                if was.good_credentials.as_ref() != Some(&used) {
+                    self.event("BMCAccessValidated", "Verified access to BMC");
+                }
+                self.status().good_credentials = Some(used);
+                let was_refused = was.error_type.as_deref().is_some_and(|name| {
+                    [ErrorType::Registration, ErrorType::ProvisionedRegistration]
+                        .map(ErrorType::name)
+                        .contains(&name)
+                });
+                if was_refused {
+                    self.succeeds();
+                }
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Waits while too many others are busy.
+    pub(super) fn is_delayed(&mut self) -> bool {
+        let is_busy = matches!(self.state(), state::INSPECTING | state::PROVISIONING | state::DEPROVISIONING);
+        if is_busy && self.observed.is_full && self.observed.agent.is_none() {
+            self.status().operational_status = operational::DELAYED.to_owned();
+            self.again_after(limits::POWER_POLL);
+            return true;
+        }
+        if self.was().operational_status == operational::DELAYED {
+            self.recovers();
+        }
+        false
+    }
+
+    /// A host that is being deleted goes the way that its state prescribes.
+    pub(super) fn begins_deletion(&mut self) -> bool {
+        if !self.is_deleting() {
+            return false;
+        }
+        if self.detachment_holds() {
+            return self.deletes_detached();
+        }
+        let next = match self.state() {
+            state::DELETING | state::POWERING_OFF | state::DEPROVISIONING => return false,
+            state::NONE | state::UNMANAGED | state::REGISTERING => state::DELETING,
+            state::PROVISIONING | state::PROVISIONED => state::DEPROVISIONING,
+            _ => state::POWERING_OFF,
+        };
+        self.recovers();
+        self.status().error_count = 0;
+        self.enters(next);
+        true
+    }
+
+    /// A detached machine is neither cleaned nor switched off.
+    fn deletes_detached(&mut self) -> bool {
+        let action = self.detachment().map(|detached| detached.delete_action);
+        if action == Some(DeleteAction::Delay) {
+            self.status().operational_status = operational::DETACHED.to_owned();
+            return true;
+        }
+        if self.state() == state::DELETING {
+            return false;
+        }
+        self.enters(state::DELETING);
+        true
+    }
+
+    fn detachment(&self) -> Option<annotations::Detached> {
+        annotations::detached(self.observed.host.metadata.annotations.as_ref()?)
+    }
+
+    fn detachment_holds(&self) -> bool {
+        let rests = matches!(
+            self.state(),
+            state::PROVISIONED | state::EXTERNALLY_PROVISIONED | state::AVAILABLE | state::READY
+        );
+        self.detachment().is_some_and(|detached| rests || detached.force)
+    }
+
+    /// A detached machine is not touched.
+    pub(super) fn is_detached(&mut self) -> bool {
+        if self.detachment_holds() && self.state() != state::DELETING {
+            self.status().operational_status = operational::DETACHED.to_owned();
+            return true;
+        }
+        if self.was().operational_status == operational::DETACHED {
+            let failed = self.was().error_type.is_some();
+            self.status().operational_status =
+                if failed { operational::ERROR } else { operational::OK }.to_owned();
+        }
+        false
+    }
+}

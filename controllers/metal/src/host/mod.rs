@@ -1,0 +1,97 @@
+//! BareMetalHost: gather, plan, apply.
+
+mod annotations;
+mod apply;
+mod conditions;
+mod gather;
+mod intake;
+mod memory;
+pub mod observed;
+pub mod plan;
+mod power;
+mod states;
+
+use std::sync::Arc;
+
+use engine::events::Recorder;
+use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
+use k8s_openapi::api::core::v1::Secret;
+use schemas::metal3::{BareMetalHost, HardwareData};
+use schemas::netboot::Agent;
+
+use crate::control::Control;
+use crate::names;
+use memory::Memory;
+
+/// Starts the controller.
+pub fn start(manager: &Manager, control: Arc<dyn Control>) {
+    let reconciler = HostReconciler {
+        hosts: manager.objects(),
+        agents: manager.objects(),
+        secrets: manager.objects(),
+        hardware: manager.objects(),
+        control,
+        recorder: manager.recorder(names::COMPONENT),
+        memory: Memory::default(),
+        manager: manager.clone(),
+    };
+    let by_secret = reconciler.hosts.clone();
+    Controller::new(manager, "baremetalhost")
+        .reconciles(&reconciler.hosts.clone())
+        .watches(&reconciler.agents.clone(), |change| {
+            let of = |agent: &Agent| {
+                let host = agent.spec.host_ref.as_ref()?;
+                Some(NamespacedName::new(host.namespace.clone(), host.name.clone()))
+            };
+            change.objects().filter_map(|agent| of(agent)).collect()
+        })
+        .watches(&reconciler.secrets.clone(), move |change| {
+            let secret = change.name();
+            let all = by_secret.in_namespace(&secret.namespace);
+            all.iter()
+                .filter(|host| names_secret(host, &secret.name))
+                .map(|host| NamespacedName::of(host.as_ref()))
+                .collect()
+        })
+        .reads(&reconciler.hardware.clone())
+        .concurrency(32)
+        .start(reconciler);
+}
+
+/// Whether the host uses the Secret for its BMC or its configuration drive.
+fn names_secret(host: &BareMetalHost, name: &str) -> bool {
+    let spec = &host.spec;
+    let data = [&spec.user_data, &spec.meta_data, &spec.network_data];
+    spec.bmc.as_ref().is_some_and(|bmc| bmc.credentials_name == name)
+        || data.into_iter().flatten().any(|reference| reference.name.as_deref() == Some(name))
+}
+
+/// Brings one host to where it should be.
+pub(crate) struct HostReconciler {
+    hosts: Objects<BareMetalHost>,
+    agents: Objects<Agent>,
+    secrets: Objects<Secret>,
+    hardware: Objects<HardwareData>,
+    control: Arc<dyn Control>,
+    recorder: Recorder,
+    memory: Memory,
+    manager: Manager,
+}
+
+impl Reconciler for HostReconciler {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let Some(host) = self.hosts.get(&request) else {
+            self.memory.forget(&request);
+            return Ok(Action::done());
+        };
+        let gathered = self.gather(&host);
+        // A failure is waited out, unless something that it may have come from is another now.
+        let now = self.manager.clock().now();
+        if let Some(wait) = self.memory.wait(&request, gathered.fingerprint, now) {
+            return Ok(Action::requeue_after(wait));
+        }
+        let observed = self.observe(&host, &gathered).await;
+        let plan = plan::plan(&observed);
+        self.apply(&host, gathered, plan).await
+    }
+}

@@ -1,0 +1,202 @@
+//! What is to be done about a BareMetalHost: pure, and the only place that knows Metal3's rules.
+//!
+//! A plan holds the host as it should be and what is done to the machine before that is written. A state's work is asked for again in each
+//! reconcile until what was observed shows that it is done, so that a process that ends anywhere loses nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use machinery::clock::rfc3339;
+use schemas::metal3::{BareMetalHost, BareMetalHostStatus, HardwareDetails};
+
+use super::annotations;
+use super::observed::Observed;
+use crate::control::Command;
+use crate::instruction::{Action, Instruction};
+use crate::names::{ErrorType, operational, state};
+
+/// What a plan wants.
+pub struct Plan {
+    /// The host, its status included.
+    pub host: BareMetalHost,
+    /// Done to the machine in this order; the rest is left when one fails.
+    pub commands: Vec<Command>,
+    /// What the agent is told to do.
+    pub instruction: Option<Instruction>,
+    /// What `HardwareData` is to hold.
+    pub hardware: Option<HardwareDetails>,
+    /// `HardwareData` lets the host go.
+    pub releases_hardware: bool,
+    /// For people: whether it is a warning, reason, message.
+    pub events: Vec<(bool, &'static str, String)>,
+    /// When to look again, beside events.
+    pub after: Option<Duration>,
+}
+
+/// Makes the plan.
+pub fn plan(observed: &Observed) -> Plan {
+    let mut planner = Planner::new(observed);
+    planner.run();
+    planner.plan
+}
+
+/// A plan in the making.
+pub(super) struct Planner<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) plan: Plan,
+}
+
+impl<'a> Planner<'a> {
+    fn new(observed: &'a Observed) -> Self {
+        let mut host = observed.host.clone();
+        host.status.get_or_insert_with(new_status);
+        let plan = Plan {
+            host,
+            commands: Vec::new(),
+            instruction: None,
+            hardware: None,
+            releases_hardware: false,
+            events: Vec::new(),
+            after: None,
+        };
+        Self { observed, plan }
+    }
+
+    fn run(&mut self) {
+        if self.is_paused() || self.restores_status() || self.takes_finalizer() {
+            return;
+        }
+        self.takes_hardware_details();
+        self.notes_power();
+        if self.is_unusable() || self.is_delayed() || self.begins_deletion() || self.is_detached() {
+            self.sets_conditions();
+            return;
+        }
+        match self.state() {
+            state::NONE | state::UNMANAGED => self.begins(),
+            state::REGISTERING => self.registers(),
+            state::INSPECTING => self.inspects(),
+            state::MATCH_PROFILE | state::PREPARING => self.prepares(),
+            state::AVAILABLE | state::READY => self.rests(),
+            state::PROVISIONING => self.provisions(),
+            state::PROVISIONED | state::EXTERNALLY_PROVISIONED => self.serves(),
+            state::DEPROVISIONING => self.deprovisions(),
+            state::POWERING_OFF => self.powers_off_for_good(),
+            state::DELETING => self.ends(),
+            other => {
+                let message = format!(
+                    "status.provisioning.state is {other:?}, which is no state: set it to one that Metal3 knows, or delete the host"
+                );
+                self.fails(ErrorType::Registration, message);
+            }
+        }
+        self.sets_conditions();
+    }
+
+    pub(super) fn status(&mut self) -> &mut BareMetalHostStatus {
+        self.plan.host.status.get_or_insert_with(new_status)
+    }
+
+    pub(super) fn state(&self) -> &'a str {
+        self.observed.host.status.as_ref().map_or(state::NONE, |status| status.provisioning.state.as_str())
+    }
+
+    pub(super) fn was(&self) -> BareMetalHostStatus {
+        self.observed.host.status.clone().unwrap_or_else(new_status)
+    }
+
+    pub(super) fn annotations(&mut self) -> &mut BTreeMap<String, String> {
+        self.plan.host.metadata.annotations.get_or_insert_default()
+    }
+
+    pub(super) fn annotation(&self, key: &str) -> Option<&'a str> {
+        self.observed.host.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        self.observed.host.metadata.deletion_timestamp.is_some()
+    }
+
+    /// When the plan is made.
+    pub(super) fn now(&self) -> String {
+        rfc3339(self.observed.now)
+    }
+
+    /// Looks again after `delay` at the latest.
+    pub(super) fn again_after(&mut self, delay: Duration) {
+        self.plan.after = Some(self.plan.after.map_or(delay, |after| after.min(delay)));
+    }
+
+    pub(super) fn event(&mut self, reason: &'static str, message: impl Into<String>) {
+        self.plan.events.push((false, reason, message.into()));
+    }
+
+    /// Goes on in `next`; its work begins with the reconcile that the write brings.
+    pub(super) fn enters(&mut self, next: &str) {
+        let (now, mode) = (self.now(), self.observed.host.spec.boot_mode.clone());
+        let status = self.status();
+        next.clone_into(&mut status.provisioning.state);
+        let history = status.operation_history.get_or_insert_default();
+        let started = match next {
+            state::REGISTERING => Some(&mut history.register),
+            state::INSPECTING => Some(&mut history.inspect),
+            state::PROVISIONING => Some(&mut history.provision),
+            state::DEPROVISIONING => Some(&mut history.deprovision),
+            _ => None,
+        };
+        if let Some(operation) = started {
+            let operation = operation.get_or_insert_default();
+            operation.start = Some(now);
+            operation.end = None;
+        }
+        if matches!(next, state::REGISTERING | state::INSPECTING | state::PROVISIONING) {
+            status.provisioning.boot_mode = Some(mode.unwrap_or_else(|| "UEFI".to_owned()));
+        }
+    }
+
+    /// The work of the state is done: what went wrong before is over.
+    pub(super) fn succeeds(&mut self) {
+        self.recovers();
+        self.status().error_count = 0;
+    }
+
+    /// It works again; how often it failed is kept until the state's work is done.
+    pub(super) fn recovers(&mut self) {
+        let status = self.status();
+        status.error_type = None;
+        status.error_message = String::new();
+        status.operational_status = operational::OK.to_owned();
+    }
+
+    /// Records a failure; the back-off follows from their number.
+    pub(super) fn fails(&mut self, error: ErrorType, message: impl Into<String>) {
+        fail(&mut self.plan, error, message.into());
+    }
+
+    /// Tells the agent. Instructions are named for the operation that they belong to, so that each is given once.
+    pub(super) fn instructs(&mut self, id: String, action: Action) {
+        self.plan.instruction = Some(Instruction { id, action });
+    }
+
+    /// Takes all reboot annotations away.
+    pub(super) fn drops_reboots(&mut self) {
+        self.annotations().retain(|key, _| !annotations::is_reboot(key));
+    }
+}
+
+/// A status as Metal3 writes it at first.
+pub(super) fn new_status() -> BareMetalHostStatus {
+    BareMetalHostStatus::default()
+}
+
+/// Records a failure in what a plan will write.
+pub fn fail(plan: &mut Plan, error: ErrorType, message: String) {
+    let status = plan.host.status.get_or_insert_with(new_status);
+    status.operational_status = operational::ERROR.to_owned();
+    status.error_type = Some(error.name().to_owned());
+    status.error_count += 1;
+    let after = crate::limits::back_off(status.error_count);
+    plan.after = Some(plan.after.map_or(after, |earlier| earlier.min(after)));
+    status.error_message.clone_from(&message);
+    plan.events.push((true, error.reason(), message));
+}

@@ -1,0 +1,184 @@
+//! Getting a machine to run its agent, and keeping its power as it is wanted.
+
+use chrono::{DateTime, Utc};
+use engine::conditions::{self, FALSE, TRUE};
+
+use super::annotations;
+use super::observed::Means;
+use super::plan::Planner;
+use crate::control::{Boot, Command, Power};
+use crate::instruction::Action;
+use crate::limits;
+use crate::names::{BOOTING, ErrorType, WAITING_FOR_OPERATOR};
+
+impl Planner<'_> {
+    /// Whether the machine's agent is there. When it is not, the machine is started over the network; when it does not come, that is
+    /// an `error` of the state's kind.
+    pub(super) fn has_agent(&mut self, error: ErrorType) -> bool {
+        if let Some(agent) = &self.observed.agent
+            && !agent.is_gone
+        {
+            self.annotations().remove(BOOTING);
+            self.asks_operator(None);
+            return true;
+        }
+        match self.booting_since() {
+            Some(since) => self.awaits_agent(since, error),
+            None => self.starts_agent(),
+        }
+        false
+    }
+
+    fn booting_since(&self) -> Option<DateTime<Utc>> {
+        let text = self.annotation(BOOTING)?;
+        DateTime::parse_from_rfc3339(text).ok().map(|at| at.with_timezone(&Utc))
+    }
+
+    /// A machine that is on runs something else: it is switched off first. A failure before is waited out by the reconciler.
+    fn starts_agent(&mut self) {
+        match self.observed.power {
+            Err(_) => self.reports_power_fault(),
+            Ok(Power::On) if !self.observed.means.is_by_hand() => {
+                self.plan.commands.push(Command::HardOff);
+                self.again_after(limits::POWER_CHANGE);
+            }
+            Ok(Power::Off | Power::Unknown | Power::On) => {
+                self.plan.commands.extend([Command::Boot(Boot::Network), Command::PowerOn]);
+                let now = self.now();
+                self.annotations().insert(BOOTING.to_owned(), now);
+                if self.observed.means == Means::Manual {
+                    self.asks_operator(Some("start the machine from the network"));
+                }
+            }
+        }
+    }
+
+    fn awaits_agent(&mut self, since: DateTime<Utc>, error: ErrorType) {
+        // A person comes when they come.
+        if self.observed.means == Means::Manual {
+            return;
+        }
+        let waited = (self.observed.now - since).to_std().unwrap_or_default();
+        match limits::BOOT.checked_sub(waited) {
+            Some(left) if !left.is_zero() => self.again_after(left),
+            _ => {
+                self.annotations().remove(BOOTING);
+                let minutes = limits::BOOT.as_secs() / 60;
+                let message = format!(
+                    "the machine was started over the network {minutes} minutes ago and its agent has not called back: look at its console; \
+                     check that it starts from the interface with MAC address {}, that this interface's network is the one that is served, and \
+                     that it has the memory that the agent needs",
+                    self.observed
+                        .host
+                        .spec
+                        .boot_mac_address
+                        .as_deref()
+                        .unwrap_or("(spec.bootMACAddress is not set)"),
+                );
+                self.fails(error, message);
+            }
+        }
+    }
+
+    /// A fault of the BMC is recorded once until it changes; the reconciler's back-off asks again.
+    pub(super) fn reports_power_fault(&mut self) {
+        if let Err(fault) = &self.observed.power {
+            let message = fault.message.clone();
+            self.fails(ErrorType::PowerManagement, message);
+        }
+    }
+
+    /// Says what a person has to do, or that there is nothing to do any more.
+    pub(super) fn asks_operator(&mut self, request: Option<&str>) {
+        let (host, now) = (&mut self.plan.host, self.observed.now);
+        let is_asked = host.status.as_ref().is_some_and(|status| {
+            status.conditions.iter().any(|condition| condition.type_ == WAITING_FOR_OPERATOR)
+        });
+        match request {
+            Some(request) => {
+                let name = host.metadata.name.as_deref().unwrap_or_default();
+                let message = format!("{name}: {request}, then run: firstlight metal power-on {name}");
+                conditions::set(host, now, conditions::new(WAITING_FOR_OPERATOR, TRUE, "SwitchOn", message));
+            }
+            None if is_asked => {
+                conditions::set(host, now, conditions::new(WAITING_FOR_OPERATOR, FALSE, "Done", ""));
+            }
+            None => {}
+        }
+    }
+
+    /// Brings the power to where `spec.online` and the reboot annotations want it. Whether it is there.
+    pub(super) fn keeps_power(&mut self, honours_reboots: bool) -> bool {
+        if self.observed.means == Means::None {
+            return true;
+        }
+        if !self.observed.means.is_by_hand() {
+            self.again_after(limits::POWER_POLL);
+        }
+        let power = match &self.observed.power {
+            Ok(power) => *power,
+            Err(_) => {
+                self.reports_power_fault();
+                return false;
+            }
+        };
+        if self.was().error_type.as_deref() == Some(ErrorType::PowerManagement.name()) {
+            self.recovers();
+        }
+        let reboot = self.reboot_wanted(honours_reboots, power);
+        let wants_on = self.observed.host.spec.online && reboot.is_none();
+        match (power, wants_on) {
+            (Power::Off, true) => {
+                self.event("PowerOn", "Host powered on");
+                self.switches_on();
+                false
+            }
+            (Power::On, false) => {
+                let is_hard = reboot.is_some_and(|reboot| reboot.is_hard) || self.was().error_count > 0;
+                self.switches_off(is_hard);
+                false
+            }
+            _ => {
+                self.succeeds();
+                true
+            }
+        }
+    }
+
+    /// The reboot that is asked for and not done. The key without a suffix goes once the machine is off.
+    fn reboot_wanted(&mut self, honours: bool, power: Power) -> Option<annotations::Reboot> {
+        let reboot = annotations::reboot(self.observed.host.metadata.annotations.as_ref()?)?;
+        if !honours && !reboot.is_forced {
+            return None;
+        }
+        if power == Power::Off {
+            self.annotations().remove(crate::names::REBOOT);
+            return reboot.is_held.then_some(reboot);
+        }
+        Some(reboot)
+    }
+
+    pub(super) fn switches_on(&mut self) {
+        if self.observed.means == Means::Manual {
+            self.asks_operator(Some("switch the machine on"));
+            return;
+        }
+        self.plan.commands.push(Command::PowerOn);
+        self.again_after(limits::POWER_CHANGE);
+    }
+
+    /// Switches the machine off, softly where that is possible. A machine without a BMC is switched off by its agent, or by a person.
+    pub(super) fn switches_off(&mut self, is_hard: bool) {
+        let now = self.now();
+        if self.observed.means.is_by_hand() {
+            match &self.observed.agent {
+                Some(agent) if !agent.is_gone => self.instructs(format!("power-off/{now}"), Action::PowerOff),
+                _ => self.asks_operator(Some("switch the machine off")),
+            }
+            return;
+        }
+        self.event("PowerOff", if is_hard { "Host powered off" } else { "Host soft powered off" });
+        self.plan.commands.push(if is_hard { Command::HardOff } else { Command::SoftOff });
+        self.again_after(limits::POWER_CHANGE);
+    }
+}

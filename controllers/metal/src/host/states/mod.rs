@@ -1,0 +1,6 @@
+//! The work of each state (`contract/metal3`, §1.2).
+
+mod deprovision;
+mod prepare;
+mod provision;
+mod rest;

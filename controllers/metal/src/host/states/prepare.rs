@@ -1,0 +1,119 @@
+//! From a new host to one that is available: register, inspect, prepare.
+
+use crate::host::observed::Means;
+use crate::host::plan::Planner;
+use crate::instruction::Action;
+use crate::limits;
+use crate::names::{self, ErrorType, operational, state};
+
+impl Planner<'_> {
+    /// New, or without anything that could manage it.
+    pub(in crate::host) fn begins(&mut self) {
+        if self.observed.means == Means::None {
+            if self.state() == state::NONE {
+                self.event("Discovered", "Discovered host with no BMC details");
+                self.enters(state::UNMANAGED);
+            }
+            self.status().operational_status = operational::DISCOVERED.to_owned();
+            return;
+        }
+        self.recovers();
+        self.enters(state::REGISTERING);
+    }
+
+    /// The BMC answers; what is known without looking is filled in.
+    pub(in crate::host) fn registers(&mut self) {
+        if let Err(fault) = &self.observed.power {
+            let message = fault.message.clone();
+            self.fails(ErrorType::Registration, message);
+            return;
+        }
+        let spec = &self.observed.host.spec;
+        let (hints, profile) = (spec.root_device_hints.clone(), spec.hardware_profile.clone());
+        let now = self.now();
+        let id = self.observed.host.metadata.uid.clone().unwrap_or_default();
+        let status = self.status();
+        status.provisioning.root_device_hints = hints;
+        status.hardware_profile = Some(profile.unwrap_or_else(|| "unknown".to_owned()));
+        if status.provisioning.id.is_empty() {
+            status.provisioning.id = id;
+        }
+        if let Some(register) = &mut status.operation_history.get_or_insert_default().register {
+            register.end = Some(now);
+        }
+        self.event("Registered", "Registered new host");
+        self.succeeds();
+        let next = if self.observed.host.spec.externally_provisioned == Some(true) {
+            state::EXTERNALLY_PROVISIONED
+        } else if self.inspection_is_disabled() {
+            state::PREPARING
+        } else {
+            state::INSPECTING
+        };
+        self.enters(next);
+    }
+
+    /// The agent looks at the machine.
+    pub(in crate::host) fn inspects(&mut self) {
+        if self.annotation(names::INSPECT).is_some() {
+            self.annotations().remove(names::INSPECT);
+        }
+        if !self.has_agent(ErrorType::Inspection) {
+            return;
+        }
+        let id = format!("inspect/{}", self.started(|history| history.inspect.as_ref()));
+        let Some(agent) = self.observed.agent.as_ref() else { return };
+        if agent.id != id {
+            self.drops_reboots();
+            self.event("InspectionStarted", "Hardware inspection started");
+            self.instructs(id, Action::Inspect);
+            return;
+        }
+        match (agent.state.as_str(), &agent.hardware) {
+            ("Failed", _) => self.repeats(ErrorType::Inspection, agent.message.clone()),
+            ("Done", Some(hardware)) => {
+                let (hardware, now) = (hardware.clone(), self.now());
+                self.plan.hardware = Some(hardware.clone());
+                let status = self.status();
+                status.hardware = Some(hardware);
+                if let Some(inspect) = &mut status.operation_history.get_or_insert_default().inspect {
+                    inspect.end = Some(now);
+                }
+                self.event("InspectionComplete", "Hardware inspection completed");
+                self.succeeds();
+                self.enters(state::PREPARING);
+            }
+            _ => self.again_after(limits::SILENCE),
+        }
+    }
+
+    /// A failure of the agent is recorded, and the state's work begins again under another name.
+    pub(in crate::host) fn repeats(&mut self, error: ErrorType, message: String) {
+        let state = self.state();
+        self.enters(state);
+        self.fails(error, message);
+    }
+
+    /// Settings that a machine gets before it is used. What was asked for is noted, so that a change is seen.
+    pub(in crate::host) fn prepares(&mut self) {
+        let spec = &self.observed.host.spec;
+        let wants_raid = spec.raid.as_ref().is_some_and(|raid| {
+            raid.hardware_raid_volumes.as_ref().is_some_and(|volumes| !volumes.is_empty())
+                || raid.software_raid_volumes.as_ref().is_some_and(|volumes| !volumes.is_empty())
+        });
+        if wants_raid {
+            let message = "spec.raid asks for RAID volumes, which are not made here: remove it, or make the volumes in the controller's own set-up";
+            self.fails(ErrorType::Preparation, message);
+            return;
+        }
+        let hints = spec.root_device_hints.clone();
+        self.status().provisioning.root_device_hints = hints;
+        let architecture =
+            self.status().hardware.as_ref().and_then(|hardware| hardware.cpu.as_ref()?.arch.clone());
+        if self.observed.host.spec.architecture.is_none() {
+            self.plan.host.spec.architecture = architecture;
+        }
+        self.succeeds();
+        self.enters(state::AVAILABLE);
+    }
+}

@@ -1,0 +1,163 @@
+//! Provisioning: clean, write the image, start it.
+
+use std::time::Duration;
+
+use schemas::metal3::{OperationHistory, OperationMetric};
+
+use crate::control::{Boot, Command, Power};
+use crate::host::plan::Planner;
+use crate::instruction::{Action, Deployment};
+use crate::limits;
+use crate::names::{ErrorType, state};
+
+impl Planner<'_> {
+    /// When the operation that the state does was begun: part of the names of its instructions.
+    pub(in crate::host) fn started(
+        &self,
+        of: impl Fn(&OperationHistory) -> Option<&OperationMetric>,
+    ) -> String {
+        let history = self.was().operation_history.unwrap_or_default();
+        of(&history).and_then(|operation| operation.start.clone()).unwrap_or_default()
+    }
+
+    pub(in crate::host) fn provisions(&mut self) {
+        let spec = &self.observed.host.spec;
+        if self.was().error_type.is_some() || self.is_cancelled_before_the_end() {
+            self.enters(state::DEPROVISIONING);
+            return;
+        }
+        if let Some(deploy) = &spec.custom_deploy {
+            let message = format!(
+                "spec.customDeploy.method {:?} is not known to this agent: remove it and set spec.image",
+                deploy.method
+            );
+            self.fails(ErrorType::Provisioning, message);
+            return;
+        }
+        if let Some(problem) = &self.observed.data_problem {
+            self.fails(ErrorType::Provisioning, problem.clone());
+            return;
+        }
+        if spec.image.as_ref().is_some_and(|image| image.format.as_deref() == Some("live-iso")) {
+            self.starts_live_image();
+            return;
+        }
+        self.writes_image();
+    }
+
+    /// Another image is wanted than the one that was there; while the first is written there is none yet.
+    fn is_cancelled_before_the_end(&self) -> bool {
+        let wanted = self.observed.host.spec.image.as_ref().is_some_and(|image| !image.url.is_empty());
+        !wanted && self.observed.host.spec.custom_deploy.is_none()
+    }
+
+    fn writes_image(&mut self) {
+        let begun = self.started(|history| history.provision.as_ref());
+        let (clean, deploy, restart) =
+            (format!("clean/{begun}"), format!("deploy/{begun}"), format!("restart/{begun}"));
+        // Once the image is there the machine restarts, and its agent goes.
+        if self.observed.agent.as_ref().is_some_and(|agent| agent.id == restart) {
+            self.restarts();
+            return;
+        }
+        if !self.has_agent(ErrorType::Provisioning) {
+            return;
+        }
+        let Some(agent) = self.observed.agent.as_ref() else { return };
+        let cleans = self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled");
+        match (agent.id == clean, agent.id == deploy, agent.state.as_str()) {
+            (true, _, "Failed") | (_, true, "Failed") => {
+                let message = agent.message.clone();
+                self.fails(ErrorType::Provisioning, message);
+            }
+            (_, true, "Done") => {
+                self.plan.commands.push(Command::Boot(Boot::Disk));
+                self.instructs(restart, Action::Restart);
+            }
+            (true, _, "Done") => self.deploys(deploy),
+            (true, _, _) | (_, true, _) => self.again_after(limits::SILENCE),
+            _ if cleans => {
+                self.drops_reboots();
+                self.instructs(clean, Action::Clean);
+            }
+            _ => {
+                self.drops_reboots();
+                self.deploys(deploy);
+            }
+        }
+    }
+
+    fn deploys(&mut self, id: String) {
+        let status = self.was();
+        let deployment = Deployment {
+            image: self.observed.host.spec.image.clone().unwrap_or_default(),
+            hints: status.provisioning.root_device_hints.unwrap_or_default(),
+            has_config_drive: self.observed.has_config_drive,
+        };
+        self.instructs(id, Action::Deploy(Box::new(deployment)));
+    }
+
+    /// The agent ends the system by itself; where it hangs, the BMC does it.
+    fn restarts(&mut self) {
+        let Some(agent) = self.observed.agent.as_ref() else { return };
+        let since = agent.since.unwrap_or(self.observed.now);
+        let waited = (self.observed.now - since).to_std().unwrap_or_default();
+        if agent.state == "Done" || agent.is_gone {
+            self.is_provisioned();
+        } else if waited >= limits::RESTART && !self.observed.means.is_by_hand() {
+            self.plan.commands.push(if self.observed.power == Ok(Power::Off) {
+                Command::PowerOn
+            } else {
+                Command::HardOff
+            });
+            if self.observed.power == Ok(Power::Off) {
+                self.is_provisioned();
+            }
+        } else {
+            self.again_after(limits::RESTART.saturating_sub(waited).max(Duration::from_secs(1)));
+        }
+    }
+
+    fn is_provisioned(&mut self) {
+        let (image, deploy, now) = (
+            self.observed.host.spec.image.clone(),
+            self.observed.host.spec.custom_deploy.clone(),
+            self.now(),
+        );
+        let status = self.status();
+        status.provisioning.image = image;
+        status.provisioning.custom_deploy = deploy;
+        if let Some(provision) = &mut status.operation_history.get_or_insert_default().provision {
+            provision.end = Some(now);
+        }
+        self.event("ProvisioningComplete", "Image provisioning completed");
+        self.succeeds();
+        self.enters(state::PROVISIONED);
+    }
+
+    /// A live image is inserted as a CD and started; nothing is written.
+    fn starts_live_image(&mut self) {
+        let crate::host::observed::Means::Bmc { has_media: true, .. } = self.observed.means else {
+            let message = "spec.image.format is live-iso, which needs a BMC with virtual media: use an address of redfish-virtualmedia:// or its kin";
+            self.fails(ErrorType::Provisioning, message);
+            return;
+        };
+        match self.observed.power {
+            Err(_) => self.reports_power_fault(),
+            Ok(Power::On) => {
+                self.plan.commands.push(Command::HardOff);
+                self.again_after(limits::POWER_CHANGE);
+            }
+            Ok(_) => {
+                let url =
+                    self.observed.host.spec.image.as_ref().map(|image| image.url.clone()).unwrap_or_default();
+                self.plan.commands.extend([
+                    Command::Insert(url),
+                    Command::Boot(Boot::Media),
+                    Command::PowerOn,
+                ]);
+                self.is_provisioned();
+            }
+        }
+    }
+}

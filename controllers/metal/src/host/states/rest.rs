@@ -1,0 +1,74 @@
+//! Hosts that rest: available, provisioned, or provisioned by somebody else.
+
+use crate::host::plan::Planner;
+use crate::names::{self, state};
+
+impl Planner<'_> {
+    /// Available: waits for an image.
+    pub(in crate::host) fn rests(&mut self) {
+        let spec = &self.observed.host.spec;
+        let status = self.was();
+        if spec.externally_provisioned == Some(true) {
+            self.enters(state::EXTERNALLY_PROVISIONED);
+            return;
+        }
+        if self.annotation(names::INSPECT).is_some_and(|value| value != "disabled") {
+            self.enters(state::INSPECTING);
+            return;
+        }
+        if spec.root_device_hints != status.provisioning.root_device_hints {
+            self.enters(state::PREPARING);
+            return;
+        }
+        let image = spec.image.as_ref().is_some_and(|image| !image.url.is_empty())
+            && status.provisioning.image.as_ref().is_none_or(|image| image.url.is_empty());
+        let method = spec.custom_deploy.as_ref().is_some_and(|deploy| {
+            status.provisioning.custom_deploy.as_ref().is_none_or(|known| known.method != deploy.method)
+        });
+        if spec.online && (image || method) {
+            self.event("ProvisioningStarted", "Image provisioning started");
+            self.enters(state::PROVISIONING);
+            return;
+        }
+        self.keeps_power(false);
+    }
+
+    /// Provisioned: the system runs, and is left alone but for its power.
+    pub(in crate::host) fn serves(&mut self) {
+        if self.state() == state::EXTERNALLY_PROVISIONED {
+            if self.observed.host.spec.externally_provisioned != Some(true) {
+                let (image, deploy) =
+                    (self.observed.host.spec.image.clone(), self.observed.host.spec.custom_deploy.clone());
+                let status = self.status();
+                status.provisioning.image = image;
+                status.provisioning.custom_deploy = deploy;
+                self.enters(state::PROVISIONED);
+                return;
+            }
+        } else if self.is_cancelled() {
+            self.enters(state::DEPROVISIONING);
+            return;
+        }
+        self.asks_operator(None);
+        self.keeps_power(true);
+    }
+
+    /// Whether the image that is there is no longer the one that is wanted. Only URLs count.
+    pub(in crate::host) fn is_cancelled(&self) -> bool {
+        let (spec, status) = (&self.observed.host.spec, self.was().provisioning);
+        let wanted = spec.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
+        let there = status.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
+        match (&spec.custom_deploy, &status.custom_deploy) {
+            (Some(wanted_deploy), there_deploy) => {
+                there_deploy.as_ref().is_none_or(|known| known.method != wanted_deploy.method)
+                    || there.is_some_and(|url| wanted != Some(url))
+            }
+            (None, Some(_)) => true,
+            (None, None) => match (wanted, there) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(wanted), Some(there)) => wanted != there,
+            },
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What an agent is told to do, as its object's `spec.instruction` has it.
+
+use schemas::metal3::{Image, RootDeviceHints};
+use schemas::netboot::{AgentInstruction, InstructionImage};
+
+/// An instruction. The agent does each id once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Another one for each instruction of a machine.
+    pub id: String,
+    /// What to do.
+    pub action: Action,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Find out what the machine has.
+    Inspect,
+    /// Wipe partition tables and signatures from all disks.
+    Clean,
+    /// Write an image.
+    Deploy(Box<Deployment>),
+    /// End what runs and restart.
+    Restart,
+    /// End what runs and switch the machine off.
+    PowerOff,
+}
+
+/// What is written, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployment {
+    /// The image.
+    pub image: Image,
+    /// Which disk.
+    pub hints: RootDeviceHints,
+    /// Whether the host has files for a configuration drive.
+    pub has_config_drive: bool,
+}
+
+impl Instruction {
+    /// As `spec.instruction` of an Agent, for the start of its machine that `boot` names: after another start it is not done again.
+    pub fn to_spec(&self, boot: Option<String>) -> AgentInstruction {
+        let (action, deployment) = match &self.action {
+            Action::Inspect => ("Inspect", None),
+            Action::Clean => ("Clean", None),
+            Action::Deploy(deployment) => ("Deploy", Some(deployment)),
+            Action::Restart => ("Restart", None),
+            Action::PowerOff => ("PowerOff", None),
+        };
+        AgentInstruction {
+            id: self.id.clone(),
+            action: action.to_owned(),
+            boot_id: boot,
+            erase: (self.action == Action::Clean).then(|| "Metadata".to_owned()),
+            image: deployment.map(|deployment| InstructionImage {
+                url: deployment.image.url.clone(),
+                checksum: deployment.image.checksum.clone(),
+                checksum_type: deployment.image.checksum_type.clone(),
+                format: deployment.image.format.clone(),
+            }),
+            root_device_hints: deployment.map(|deployment| deployment.hints.clone()),
+            config_drive: deployment.map(|deployment| deployment.has_config_drive),
+        }
+    }
+}

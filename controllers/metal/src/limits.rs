@@ -1,0 +1,27 @@
+//! Every limit and every period.
+
+use std::time::Duration;
+
+/// How long a machine may take from its power-on to the agent's first word. Servers with much memory need ten minutes.
+pub const BOOT: Duration = Duration::from_secs(20 * 60);
+/// An agent that said nothing for so long is not there any more.
+pub const SILENCE: Duration = Duration::from_secs(45);
+/// How long an agent may take to restart its machine before the BMC does it.
+pub const RESTART: Duration = Duration::from_secs(90);
+/// How long a machine may take to end what runs before its power is cut.
+pub const SOFT_OFF: Duration = Duration::from_secs(180);
+/// How often the power of a resting host is read.
+pub const POWER_POLL: Duration = Duration::from_secs(60);
+/// How often the power is read while it should change.
+pub const POWER_CHANGE: Duration = Duration::from_secs(2);
+/// How often a missing Secret is looked for beside its events.
+pub const SECRET_RETRY: Duration = Duration::from_secs(10);
+/// Hosts that inspect, provision or deprovision at the same time.
+pub const BUSY_HOSTS: usize = 20;
+/// Failures after which a host that is being deleted goes without being cleaned or switched off.
+pub const DELETE_ATTEMPTS: i64 = 3;
+
+/// How long to wait after the `count`th failure in a row: two, four … minutes, at most 512.
+pub fn back_off(count: i64) -> Duration {
+    Duration::from_secs(60 << count.clamp(0, 9))
+}

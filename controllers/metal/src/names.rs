@@ -1,0 +1,103 @@
+//! Names that Metal3's clients know, and our own beside them (`contract/metal3`, §0).
+
+/// Keeps a BareMetalHost until its machine has been released.
+pub const HOST_FINALIZER: &str = "baremetalhost.metal3.io";
+/// Keeps a HardwareData until its host is gone.
+pub const HARDWARE_FINALIZER: &str = "baremetalhost.metal3.io/hardwareData";
+/// Keeps the Secret of a BMC until its host is gone.
+pub const SECRET_FINALIZER: &str = "baremetalhost.metal3.io/secret";
+/// Nothing is reconciled while it is there, deletion included.
+pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
+/// The machine is not touched while it is there.
+pub const DETACHED: &str = "baremetalhost.metal3.io/detached";
+/// A status to take over, for hosts that come from another management cluster.
+pub const STATUS: &str = "baremetalhost.metal3.io/status";
+/// `disabled`: never inspect; anything else: inspect once more.
+pub const INSPECT: &str = "inspect.metal3.io";
+/// What the machine has, told by hand.
+pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
+/// Restart the machine, or keep it off (`reboot.metal3.io/<suffix>`) until the key is removed.
+pub const REBOOT: &str = "reboot.metal3.io";
+/// On hosts without a BMC, how the machine is switched on: `manual` or `wake-on-lan`. Without it they are left alone, as Metal3 does.
+pub const POWER: &str = "metal.firstlight.dev/power";
+/// On hosts without a BMC, what a person did last: `on` or `off`.
+pub const POWERED: &str = "metal.firstlight.dev/powered";
+/// When the machine was last started into the agent, RFC 3339.
+pub const BOOTING: &str = "metal.firstlight.dev/booting";
+/// Says what a person has to do at the machine.
+pub const WAITING_FOR_OPERATOR: &str = "WaitingForOperator";
+/// The component that events come from.
+pub const COMPONENT: &str = "metal3-baremetal-controller";
+
+/// `status.provisioning.state`.
+pub mod state {
+    #![allow(missing_docs, reason = "the names say it")]
+    pub const NONE: &str = "";
+    pub const UNMANAGED: &str = "unmanaged";
+    pub const REGISTERING: &str = "registering";
+    pub const INSPECTING: &str = "inspecting";
+    pub const MATCH_PROFILE: &str = "match profile";
+    pub const PREPARING: &str = "preparing";
+    pub const READY: &str = "ready";
+    pub const AVAILABLE: &str = "available";
+    pub const PROVISIONING: &str = "provisioning";
+    pub const PROVISIONED: &str = "provisioned";
+    pub const EXTERNALLY_PROVISIONED: &str = "externally provisioned";
+    pub const DEPROVISIONING: &str = "deprovisioning";
+    pub const POWERING_OFF: &str = "powering off before delete";
+    pub const DELETING: &str = "deleting";
+}
+
+/// `status.operationalStatus`.
+pub mod operational {
+    #![allow(missing_docs, reason = "the names say it")]
+    pub const OK: &str = "OK";
+    pub const DISCOVERED: &str = "discovered";
+    pub const ERROR: &str = "error";
+    pub const DELAYED: &str = "delayed";
+    pub const DETACHED: &str = "detached";
+    pub const SERVICING: &str = "servicing";
+}
+
+/// `status.errorType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorType {
+    /// The BMC can't be used, before the host was ever known.
+    Registration,
+    /// The same, of a host that is provisioned.
+    ProvisionedRegistration,
+    /// The agent did not come, or could not look.
+    Inspection,
+    /// Settings could not be made.
+    Preparation,
+    /// An image could not be written or removed.
+    Provisioning,
+    /// Switching on or off failed.
+    PowerManagement,
+}
+
+impl ErrorType {
+    /// As it stands in the status.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Registration => "registration error",
+            Self::ProvisionedRegistration => "provisioned registration error",
+            Self::Inspection => "inspection error",
+            Self::Preparation => "preparation error",
+            Self::Provisioning => "provisioning error",
+            Self::PowerManagement => "power management error",
+        }
+    }
+
+    /// Reason of its event.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Registration => "RegistrationError",
+            Self::ProvisionedRegistration => "ProvisionedRegistrationError",
+            Self::Inspection => "InspectionError",
+            Self::Preparation => "PreparationError",
+            Self::Provisioning => "ProvisioningError",
+            Self::PowerManagement => "PowerManagementError",
+        }
+    }
+}

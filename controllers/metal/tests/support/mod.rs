@@ -1,0 +1,225 @@
+//! A machine as the plan sees it: power, firmware, an agent that does what it is told. Time is what the test says it is.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeZone as _, Utc};
+use metal::control::{Boot, Command, Fault, Power};
+use metal::host::observed::{Agent, Means, Observed};
+use metal::host::plan::{Plan, plan};
+use metal::instruction::Action;
+use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
+
+/// How long a machine takes from its power-on to its agent.
+const BOOT: Duration = Duration::from_secs(30);
+
+/// A host, its machine, and what time it is.
+pub struct World {
+    pub host: BareMetalHost,
+    pub now: DateTime<Utc>,
+    pub means: Means,
+    pub power: Power,
+    pub boot: Boot,
+    /// The disk's image, when one was written to its end.
+    pub disk: Option<String>,
+    /// What runs: nothing, the agent since then, or the disk's system.
+    pub agent: Option<Agent>,
+    booted: Option<DateTime<Utc>>,
+    /// Commands that were carried out.
+    pub commands: Vec<Command>,
+    /// Reasons of events, in order.
+    pub events: Vec<&'static str>,
+    /// States that were entered, in order.
+    pub states: Vec<String>,
+    /// The BMC answers like this.
+    pub fault: Option<Fault>,
+    /// The agent fails instructions whose id begins so.
+    pub failing: Option<(&'static str, u32)>,
+    /// The machine never gets as far as its agent.
+    pub is_deaf: bool,
+    pub is_gone: bool,
+}
+
+impl World {
+    /// A host with a BMC and an image.
+    pub fn new() -> Self {
+        let mut host = BareMetalHost {
+            spec: BareMetalHostSpec {
+                online: true,
+                image: Some(image("http://images/a.raw")),
+                ..BareMetalHostSpec::default()
+            },
+            ..BareMetalHost::default()
+        };
+        host.metadata.name = Some("host-0".into());
+        host.metadata.namespace = Some("metal".into());
+        host.metadata.uid = Some("11111111-2222-3333-4444-555555555555".into());
+        host.spec.boot_mac_address = Some("52:54:00:00:00:01".into());
+        let means = Means::Bmc { credentials: "bmc".into(), version: "1".into(), has_media: false };
+        Self {
+            host,
+            now: Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time"),
+            means,
+            power: Power::Off,
+            boot: Boot::Disk,
+            disk: None,
+            agent: None,
+            booted: None,
+            commands: Vec::new(),
+            events: Vec::new(),
+            states: Vec::new(),
+            fault: None,
+            failing: None,
+            is_deaf: false,
+            is_gone: false,
+        }
+    }
+
+    pub fn status(&self) -> BareMetalHostStatus {
+        self.host.status.clone().unwrap_or_default()
+    }
+
+    pub fn state(&self) -> String {
+        self.status().provisioning.state
+    }
+
+    pub fn annotate(&mut self, key: &str, value: &str) {
+        self.host.metadata.annotations.get_or_insert_default().insert(key.into(), value.into());
+    }
+
+    pub fn delete(&mut self) {
+        self.host.metadata.deletion_timestamp = Some(engine::time::time(self.now));
+    }
+
+    /// One reconcile; the plan's wait is the time that passes until the next.
+    pub fn step(&mut self) -> Plan {
+        let observed = Observed {
+            host: self.host.clone(),
+            now: self.now,
+            means: self.means.clone(),
+            power: match &self.fault {
+                Some(fault) => Err(fault.clone()),
+                None => Ok(self.power),
+            },
+            agent: self.agent.clone(),
+            hardware_data: None,
+            is_full: false,
+            has_config_drive: true,
+            data_problem: None,
+        };
+        let made = plan(&observed);
+        for command in &made.commands {
+            self.command(command);
+        }
+        if let Some(instruction) = &made.instruction {
+            self.instruct(&instruction.id, &instruction.action);
+        }
+        self.events.extend(made.events.iter().map(|(_, reason, _)| *reason));
+        if made.host.status != self.host.status
+            && let Some(status) = made.host.status.clone()
+            && !status.provisioning.state.is_empty()
+            && self.states.last() != Some(&status.provisioning.state)
+        {
+            self.states.push(status.provisioning.state);
+        }
+        let had = self.host.metadata.finalizers.is_some();
+        self.host = made.host.clone();
+        self.is_gone =
+            had && self.host.metadata.finalizers.is_none() && self.host.metadata.deletion_timestamp.is_some();
+        self.pass(made.after.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(3600)));
+        made
+    }
+
+    /// Reconciles until `done`, at most 200 times.
+    pub fn until(&mut self, done: impl Fn(&Self) -> bool) {
+        for _ in 0..200 {
+            if done(self) {
+                return;
+            }
+            self.step();
+        }
+        panic!(
+            "not within 200 reconciles; states {:?}, status {:#?}, agent {:?}",
+            self.states,
+            self.status(),
+            self.agent
+        );
+    }
+
+    /// Reconciles until the host is in `state` without an error.
+    pub fn until_state(&mut self, state: &str) {
+        self.until(|world| world.state() == state && world.status().error_type.is_none());
+    }
+
+    /// Time passes, and the machine comes as far as it does.
+    pub fn pass(&mut self, time: Duration) {
+        self.now += chrono::Duration::from_std(time).expect("a span of time");
+        let boots =
+            self.booted.is_some_and(|at| self.now - at >= chrono::Duration::from_std(BOOT).expect("a span"));
+        if self.power == Power::On
+            && boots
+            && self.boot == Boot::Network
+            && !self.is_deaf
+            && self.agent.as_ref().is_none_or(|agent| agent.is_gone)
+        {
+            self.agent = Some(Agent { name: "52-54-00-00-00-01".into(), ..Agent::default() });
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        self.commands.push(command.clone());
+        match command {
+            Command::PowerOn if self.power == Power::Off => {
+                self.power = Power::On;
+                self.booted = Some(self.now);
+            }
+            Command::HardOff | Command::SoftOff => {
+                self.power = Power::Off;
+                self.leave();
+            }
+            Command::Boot(boot) => self.boot = *boot,
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(agent) = &mut self.agent {
+            agent.is_gone = true;
+        }
+    }
+
+    fn instruct(&mut self, id: &str, action: &Action) {
+        let Some(agent) = &mut self.agent else { return };
+        assert!(!agent.is_gone, "an agent that is not there is told nothing");
+        agent.id = id.to_owned();
+        agent.since = Some(self.now);
+        agent.state = "Done".to_owned();
+        if let Some((prefix, count)) = &mut self.failing
+            && *count > 0
+            && id.starts_with(*prefix)
+        {
+            *count -= 1;
+            agent.state = "Failed".to_owned();
+            agent.message = "it did not work".to_owned();
+            return;
+        }
+        match action {
+            Action::Inspect => {
+                agent.hardware =
+                    Some(HardwareDetails { ram_mebibytes: Some(1024), ..HardwareDetails::default() })
+            }
+            Action::Clean => self.disk = None,
+            Action::Deploy(deployment) => self.disk = Some(deployment.image.url.clone()),
+            Action::Restart => self.leave(),
+            Action::PowerOff => {
+                self.power = Power::Off;
+                self.leave();
+            }
+        }
+    }
+}
+
+pub fn image(url: &str) -> Image {
+    Image { url: url.into(), checksum: Some("00".into()), ..Image::default() }
+}

@@ -1,0 +1,72 @@
+//! A network that machines are plugged into: a bridge with an address of its own.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::process::Command;
+
+/// Name of the bridge.
+pub const BRIDGE: &str = "br0";
+
+/// Address of the bridge, where servers listen.
+pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+/// The network, and a folder for disks and consoles that goes with it.
+pub struct Lab {
+    folder: tempfile::TempDir,
+    taps: AtomicU32,
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// When it can't be started or fails; its output is in the error.
+pub async fn run(program: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .await
+        .with_context(|| format!("{program} is needed"))?;
+    if !output.status.success() {
+        bail!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Lab {
+    /// Makes the bridge in the network namespace of this process.
+    ///
+    /// # Errors
+    /// Without rights to, or when the namespace has a bridge of that name (it is not a fresh one).
+    pub async fn new() -> Result<Self> {
+        let hint = "a network namespace of its own is needed: run `cargo xtask netboot`";
+        run("ip", &["link", "set", "lo", "up"]).await.context(hint)?;
+        run("ip", &["link", "add", BRIDGE, "type", "bridge"]).await.context(hint)?;
+        run("ip", &["address", "add", &format!("{ADDRESS}/24"), "dev", BRIDGE]).await?;
+        run("ip", &["link", "set", BRIDGE, "up"]).await?;
+        Ok(Self { folder: tempfile::tempdir()?, taps: AtomicU32::new(0) })
+    }
+
+    /// Where disks and consoles are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A new plug on the bridge; its name.
+    ///
+    /// # Errors
+    /// When the kernel does not make it.
+    pub async fn tap(&self) -> Result<String> {
+        let tap = format!("tap{}", self.taps.fetch_add(1, Ordering::Relaxed));
+        run("ip", &["tuntap", "add", &tap, "mode", "tap"]).await?;
+        run("ip", &["link", "set", &tap, "master", BRIDGE, "up"]).await?;
+        Ok(tap)
+    }
+}

@@ -1,0 +1,189 @@
+//! A QEMU machine: firmware, one network interface, one disk, a serial console.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result};
+use parking_lot::Mutex;
+use tokio::process::{Child, Command};
+
+use crate::console::Console;
+use crate::lab::Lab;
+
+/// Where Debian's `ovmf` puts UEFI firmware.
+const OVMF: &str = "/usr/share/OVMF";
+
+/// What starts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Firmware {
+    /// SeaBIOS with iPXE in the network card.
+    Bios,
+    /// UEFI, PXE over TFTP.
+    UefiPxe,
+    /// UEFI, which fetches one EFI program over HTTP.
+    UefiHttp,
+    /// As `UefiHttp`; only programs that OVMF's test key has signed are started.
+    SecureBoot,
+}
+
+/// Where the machine starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Boot {
+    /// The network, then the disk.
+    Network,
+    /// The disk.
+    Disk,
+    /// A CD with this image.
+    Cd(PathBuf),
+}
+
+/// How a machine is made.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// Name, also of its files.
+    pub name: String,
+    /// MAC address of its interface.
+    pub mac: String,
+    /// Its firmware.
+    pub firmware: Firmware,
+    /// Memory in MiB. UEFI HTTP boot of an initramfs wants three times its size.
+    pub memory: u32,
+    /// Size of the disk in bytes.
+    pub disk: u64,
+}
+
+/// A machine that can be switched on and off. Switched off when dropped.
+pub struct Machine {
+    design: Design,
+    disk: PathBuf,
+    variables: Option<PathBuf>,
+    tap: String,
+    console: Console,
+    process: Mutex<Option<Child>>,
+}
+
+impl Machine {
+    /// Makes its disk (empty) and plugs it in.
+    ///
+    /// # Errors
+    /// When a file can't be written, or firmware is not installed.
+    pub async fn new(lab: &Lab, design: Design) -> Result<Self> {
+        let disk = lab.file(&format!("{}.disk", design.name));
+        std::fs::File::create(&disk)?.set_len(design.disk)?;
+        let variables = match design.firmware {
+            Firmware::Bios => None,
+            Firmware::UefiPxe | Firmware::UefiHttp => Some("OVMF_VARS_4M.fd"),
+            Firmware::SecureBoot => Some("OVMF_VARS_4M.snakeoil.fd"),
+        };
+        let variables = match variables {
+            Some(template) => {
+                let own = lab.file(&format!("{}.variables", design.name));
+                std::fs::copy(Path::new(OVMF).join(template), &own)
+                    .context("Debian's package ovmf is needed")?;
+                Some(own)
+            }
+            None => None,
+        };
+        let console = Console::new(lab.file(&format!("{}.console", design.name)));
+        Ok(Self { tap: lab.tap().await?, disk, variables, console, design, process: Mutex::new(None) })
+    }
+
+    /// Its design.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The file that is its disk.
+    pub fn disk(&self) -> &Path {
+        &self.disk
+    }
+
+    /// Its console.
+    pub fn console(&self) -> &Console {
+        &self.console
+    }
+
+    /// Switches it on; one that is on stays as it is.
+    ///
+    /// # Errors
+    /// When QEMU is not installed or does not start.
+    pub fn power_on(&self, boot: &Boot) -> Result<()> {
+        if self.is_on() {
+            return Ok(());
+        }
+        let errors = std::fs::File::create(self.console.path().with_extension("qemu"))?;
+        let process = Command::new("qemu-system-x86_64")
+            .args(self.arguments(boot))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .kill_on_drop(true)
+            .spawn()
+            .context("Debian's package qemu-system-x86 is needed")?;
+        *self.process.lock() = Some(process);
+        Ok(())
+    }
+
+    /// Cuts the power.
+    pub async fn power_off(&self) {
+        let process = self.process.lock().take();
+        if let Some(mut process) = process {
+            let _ = process.kill().await;
+        }
+    }
+
+    /// Whether it is on. A machine that switched itself off is off.
+    pub fn is_on(&self) -> bool {
+        let mut process = self.process.lock();
+        let runs = process.as_mut().is_some_and(|process| matches!(process.try_wait(), Ok(None)));
+        if !runs {
+            *process = None;
+        }
+        runs
+    }
+
+    fn arguments(&self, boot: &Boot) -> Vec<String> {
+        let Design { name, mac, firmware, memory, .. } = &self.design;
+        let (network, disk) = match boot {
+            Boot::Network => (1, 2),
+            Boot::Disk => (2, 1),
+            Boot::Cd(_) => (3, 2),
+        };
+        let secure = *firmware == Firmware::SecureBoot;
+        let machine = if secure { "q35,smm=on" } else { "q35" };
+        let mut text = format!(
+            "-name {name} -machine {machine} -accel tcg -cpu max -smp 1 -m {memory} -display none -nodefaults -no-user-config \
+             -smbios type=1,manufacturer=Firstlight,product=Virtual,serial=serial-{name} \
+             -chardev file,id=console,path={console},append=on -serial chardev:console \
+             -netdev tap,id=network,ifname={tap},script=no,downscript=no \
+             -device virtio-net-pci,netdev=network,mac={mac},bootindex={network} \
+             -drive if=none,id=disk,format=raw,cache=unsafe,file={file} \
+             -device virtio-blk-pci,drive=disk,serial=disk-{name},bootindex={disk} \
+             -object rng-random,id=random,filename=/dev/urandom -device virtio-rng-pci,rng=random",
+            console = self.console.path().display(),
+            tap = self.tap,
+            file = self.disk.display(),
+        );
+        if let Boot::Cd(image) = boot {
+            let image = image.display();
+            text += &format!(
+                " -drive if=none,id=cd,format=raw,media=cdrom,readonly=on,file={image} -device ide-cd,drive=cd,bootindex=1"
+            );
+        }
+        if let Some(variables) = &self.variables {
+            let code = if secure { "OVMF_CODE_4M.secboot.fd" } else { "OVMF_CODE_4M.fd" };
+            text += &format!(
+                " -drive if=pflash,format=raw,unit=0,readonly=on,file={OVMF}/{code} -drive if=pflash,format=raw,unit=1,file={}",
+                variables.display()
+            );
+        }
+        if secure {
+            text += " -global driver=cfi.pflash01,property=secure,value=on";
+        }
+        let version = if *firmware == Firmware::UefiPxe { "6" } else { "46" };
+        for family in version.chars().filter(|_| *firmware != Firmware::Bios) {
+            text += &format!(" -fw_cfg name=opt/org.tianocore/IPv{family}PXESupport,string=n");
+        }
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+}
