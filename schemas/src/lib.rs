@@ -7,6 +7,7 @@
 
 pub mod addons;
 pub mod admission;
+pub mod bmc_address;
 pub mod bootstrap;
 mod catalogue;
 pub mod cluster;

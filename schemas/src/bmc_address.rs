@@ -1,0 +1,425 @@
+//! Addresses of baseboard management controllers, `BareMetalHost.spec.bmc.address`.
+//!
+//! The schemes, their defaults and what each can do are those of Metal3's baremetal-operator v0.13.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use machinery::cel::url;
+use machinery::names;
+
+/// How a controller is spoken to, and how it makes a machine boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// IPMI 2.0.
+    Ipmi,
+    /// IPMI of a virtual machine (virtualbmc).
+    Libvirt,
+    /// Redfish, booting over the network.
+    Redfish,
+    /// Redfish of HPE's iLO 5, booting over the network.
+    Ilo5Redfish,
+    /// Redfish of Dell's iDRAC, booting over the network.
+    IdracRedfish,
+    /// Redfish, booting from virtual media.
+    RedfishVirtualMedia,
+    /// Redfish of HPE's iLO 5, booting from virtual media.
+    Ilo5VirtualMedia,
+    /// Redfish of Dell's iDRAC, booting from virtual media.
+    IdracVirtualMedia,
+    /// Redfish, booting from a URL that the firmware fetches.
+    RedfishUefiHttp,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Ipmi,
+        Self::Libvirt,
+        Self::Redfish,
+        Self::Ilo5Redfish,
+        Self::IdracRedfish,
+        Self::RedfishVirtualMedia,
+        Self::Ilo5VirtualMedia,
+        Self::IdracVirtualMedia,
+        Self::RedfishUefiHttp,
+    ];
+
+    /// As it is written in an address.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ipmi => "ipmi",
+            Self::Libvirt => "libvirt",
+            Self::Redfish => "redfish",
+            Self::Ilo5Redfish => "ilo5-redfish",
+            Self::IdracRedfish => "idrac-redfish",
+            Self::RedfishVirtualMedia => "redfish-virtualmedia",
+            Self::Ilo5VirtualMedia => "ilo5-virtualmedia",
+            Self::IdracVirtualMedia => "idrac-virtualmedia",
+            Self::RedfishUefiHttp => "redfish-uefihttp",
+        }
+    }
+
+    /// Whether it is Redfish; else it is IPMI.
+    pub fn is_redfish(self) -> bool {
+        !matches!(self, Self::Ipmi | Self::Libvirt)
+    }
+
+    /// Whether it is Redfish in Dell's dialect.
+    pub fn is_idrac(self) -> bool {
+        matches!(self, Self::IdracRedfish | Self::IdracVirtualMedia)
+    }
+
+    /// Whether the host must say through which interface it boots, `spec.bootMACAddress`.
+    pub fn needs_mac_address(self) -> bool {
+        !matches!(
+            self,
+            Self::Ipmi | Self::RedfishVirtualMedia | Self::Ilo5VirtualMedia | Self::IdracVirtualMedia
+        )
+    }
+
+    /// Whether the machine boots an ISO image that the controller presents as a drive.
+    pub fn boots_virtual_media(self) -> bool {
+        matches!(self, Self::RedfishVirtualMedia | Self::Ilo5VirtualMedia | Self::IdracVirtualMedia)
+    }
+
+    /// Whether an ISO image can be given to the machine while it runs.
+    pub fn supports_iso_images(self) -> bool {
+        self.boots_virtual_media() || self == Self::RedfishUefiHttp
+    }
+
+    /// Whether the machine boots from a network on which DHCP is answered for it.
+    pub fn needs_provisioning_network(self) -> bool {
+        !self.supports_iso_images()
+    }
+
+    /// Whether Secure Boot can be switched on and off.
+    pub fn supports_secure_boot(self) -> bool {
+        self.is_redfish()
+    }
+
+    /// Whether volumes of a RAID controller can be made.
+    pub fn supports_hardware_raid(self) -> bool {
+        self.is_redfish()
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an IPMI session may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrivilegeLevel {
+    /// The least.
+    Callback,
+    /// Reading.
+    User,
+    /// Power and boot device too.
+    Operator,
+    /// Everything.
+    #[default]
+    Administrator,
+}
+
+impl PrivilegeLevel {
+    fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_uppercase().as_str() {
+            "CALLBACK" => Some(Self::Callback),
+            "USER" => Some(Self::User),
+            "OPERATOR" => Some(Self::Operator),
+            "ADMINISTRATOR" => Some(Self::Administrator),
+            _ => None,
+        }
+    }
+}
+
+/// Where a controller is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BmcAddress {
+    /// How to speak to it.
+    pub scheme: Scheme,
+    /// Its IP address, without brackets, or its name.
+    pub host: String,
+    /// UDP port of IPMI (623 unless given), TCP port of Redfish (443, without TLS 80).
+    pub port: u16,
+    /// Whether Redfish is spoken over TLS. Never for IPMI.
+    pub tls: bool,
+    /// Path of the machine in Redfish, such as `/redfish/v1/Systems/1`; `None`: the only one that there is.
+    pub system: Option<String>,
+    /// What an IPMI session asks to be allowed.
+    pub privilege_level: PrivilegeLevel,
+}
+
+/// Why a text is not the address of a controller. It never shows a user or a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Nothing was given.
+    #[error("must be an address such as redfish://192.0.2.7/redfish/v1/Systems/1 or ipmi://192.0.2.7")]
+    Empty,
+    /// Not a URL.
+    #[error("must be a URL: {0}")]
+    Url(String),
+    /// The scheme is not known.
+    #[error(
+        "unknown scheme {scheme:?}: use one of {}, each Redfish scheme also with +http or +https",
+        known()
+    )]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Not a name or an IP address.
+    #[error(
+        "the host must be an IP address (IPv6 in brackets) or a name of letters, digits, '-' and '.', \
+         such as bmc-7.example.org"
+    )]
+    Host,
+    /// The port is out of range.
+    #[error("the port must be between 1 and 65535")]
+    Port,
+    /// There are credentials in it.
+    #[error("must not contain a user or a password: put them into the Secret that credentialsName names")]
+    Credentials,
+    /// The privilege level of IPMI is not known.
+    #[error("privilegelevel must be CALLBACK, USER, OPERATOR or ADMINISTRATOR")]
+    PrivilegeLevel,
+}
+
+fn known() -> String {
+    Scheme::ALL.map(Scheme::name).join(", ")
+}
+
+impl BmcAddress {
+    /// Reads an address: `scheme://host:port/path?query`. Without a scheme it is IPMI; `scheme:rest` is read as
+    /// `scheme://rest`.
+    ///
+    /// # Errors
+    /// When it is not a URL, its scheme is not known, or its host is neither an IP address nor a name.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        if text.is_empty() {
+            return Err(AddressError::Empty);
+        }
+        let (scheme_text, rest) = split_scheme(text);
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        if authority.contains('@') {
+            return Err(AddressError::Credentials);
+        }
+        let (scheme, tls) = scheme(&scheme_text)?;
+        let url = url::parse_request_uri(&format!("{scheme}://{rest}")).map_err(AddressError::Url)?;
+        let (host, port) = host_and_port(&url.host)?;
+        let default_port = match (scheme.is_redfish(), tls) {
+            (false, _) => 623,
+            (true, true) => 443,
+            (true, false) => 80,
+        };
+        let path = url.path.trim_end_matches('/');
+        let privilege_level = match query_value(&url.query, "privilegelevel") {
+            Some(level) if !scheme.is_redfish() => {
+                PrivilegeLevel::parse(level).ok_or(AddressError::PrivilegeLevel)?
+            }
+            _ => PrivilegeLevel::default(),
+        };
+        Ok(Self {
+            scheme,
+            host,
+            port: port.unwrap_or(default_port),
+            tls,
+            system: (scheme.is_redfish() && !["", "/redfish/v1"].contains(&path)).then(|| path.to_owned()),
+            privilege_level,
+        })
+    }
+}
+
+/// The scheme, lower case, and what follows it. `host` and `host:port` have none.
+fn split_scheme(text: &str) -> (String, &str) {
+    let ipmi = || (Scheme::Ipmi.name().to_owned(), text);
+    if text.parse::<IpAddr>().is_ok() {
+        return ipmi();
+    }
+    if let Some((scheme, rest)) = text.split_once("://") {
+        return (scheme.to_ascii_lowercase(), rest);
+    }
+    if let Some(rest) = text.strip_prefix("//") {
+        return (Scheme::Ipmi.name().to_owned(), rest);
+    }
+    let Some((before, after)) = text.split_once(':') else { return ipmi() };
+    let known = scheme(&before.to_ascii_lowercase()).is_ok();
+    let port = after.split(['/', '?']).next().unwrap_or_default();
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let scheme_letter = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let is_scheme =
+        before.starts_with(|c: char| c.is_ascii_alphabetic()) && before.chars().all(scheme_letter);
+    if known || (is_scheme && !is_port) { (before.to_ascii_lowercase(), after) } else { ipmi() }
+}
+
+/// The scheme, and whether TLS is spoken.
+fn scheme(text: &str) -> Result<(Scheme, bool), AddressError> {
+    let (name, transport) = text.split_once('+').map_or((text, None), |(name, after)| (name, Some(after)));
+    let found = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
+    match (found, transport) {
+        (Some(scheme), None) => Ok((scheme, scheme.is_redfish())),
+        (Some(scheme), Some("https")) if scheme.is_redfish() => Ok((scheme, true)),
+        (Some(scheme), Some("http")) if scheme.is_redfish() => Ok((scheme, false)),
+        _ => Err(AddressError::Scheme { scheme: text.to_owned() }),
+    }
+}
+
+fn host_and_port(authority: &str) -> Result<(String, Option<u16>), AddressError> {
+    if authority.parse::<IpAddr>().is_ok() {
+        return Ok((authority.to_owned(), None));
+    }
+    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) if host.contains(':') => (host, port.strip_prefix(':')),
+        Some(_) => return Err(AddressError::Host),
+        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+    };
+    let is_name = || names::dns1123_subdomain(&host.to_ascii_lowercase()).is_empty();
+    if host.parse::<IpAddr>().is_err() && !is_name() {
+        return Err(AddressError::Host);
+    }
+    let port = match port.filter(|port| !port.is_empty()) {
+        Some(port) => {
+            let number = port.parse::<u16>().ok().filter(|number| *number > 0);
+            Some(number.ok_or(AddressError::Port)?)
+        }
+        None => None,
+    };
+    Ok((host.to_owned(), port))
+}
+
+fn query_value<'a>(query: &'a str, key: &str) -> Option<&'a str> {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An address in one line: scheme, TLS, host, port, system.
+    fn summary(text: &str) -> String {
+        match BmcAddress::parse(text) {
+            Ok(address) => format!(
+                "{}{} {} {} {}",
+                address.scheme,
+                if address.tls { " tls" } else { "" },
+                address.host,
+                address.port,
+                address.system.as_deref().unwrap_or("-"),
+            ),
+            Err(error) => format!("{error:?}"),
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        for (text, expected) in [
+            ("192.168.122.1", "ipmi 192.168.122.1 623 -"),
+            ("192.168.122.1:6233", "ipmi 192.168.122.1 6233 -"),
+            ("bmc.example.org", "ipmi bmc.example.org 623 -"),
+            ("bmc.example.org:6233", "ipmi bmc.example.org 6233 -"),
+            ("//bmc-1", "ipmi bmc-1 623 -"),
+            ("fe80::1", "ipmi fe80::1 623 -"),
+            ("[fe80::1]:624", "ipmi fe80::1 624 -"),
+            ("ipmi://192.168.122.1:6233", "ipmi 192.168.122.1 6233 -"),
+            ("ipmi://[fe80::fc33:62ff:fe33:8ff]:6223", "ipmi fe80::fc33:62ff:fe33:8ff 6223 -"),
+            ("ipmi://BMC.example.org:", "ipmi BMC.example.org 623 -"),
+            ("ipmi:192.168.122.1:6233", "ipmi 192.168.122.1 6233 -"),
+            ("IPMI://192.168.122.1", "ipmi 192.168.122.1 623 -"),
+            ("libvirt://192.168.122.1:6233/", "libvirt 192.168.122.1 6233 -"),
+            (
+                "redfish://192.168.122.1/redfish/v1/Systems/7",
+                "redfish tls 192.168.122.1 443 /redfish/v1/Systems/7",
+            ),
+            ("redfish:192.168.122.1/foo", "redfish tls 192.168.122.1 443 /foo"),
+            ("redfish+http://192.168.122.1:8000/foo/", "redfish 192.168.122.1 8000 /foo"),
+            ("redfish+http://192.168.122.1", "redfish 192.168.122.1 80 -"),
+            ("redfish+https://[fd00::1]", "redfish tls fd00::1 443 -"),
+            ("redfish://192.168.122.1/redfish/v1/", "redfish tls 192.168.122.1 443 -"),
+            ("idrac-redfish://a/b", "idrac-redfish tls a 443 /b"),
+            ("ilo5-redfish://a/b", "ilo5-redfish tls a 443 /b"),
+            ("redfish-virtualmedia://a/b", "redfish-virtualmedia tls a 443 /b"),
+            ("idrac-virtualmedia+http://a/b", "idrac-virtualmedia a 80 /b"),
+            ("ilo5-virtualmedia://a/b", "ilo5-virtualmedia tls a 443 /b"),
+            ("redfish-uefihttp://a/b", "redfish-uefihttp tls a 443 /b"),
+        ] {
+            assert_eq!(summary(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_address() {
+        for (text, expected) in [
+            ("", "Empty"),
+            ("foo://192.168.122.1", "Scheme { scheme: \"foo\" }"),
+            ("foo:bar", "Scheme { scheme: \"foo\" }"),
+            ("ipmi+http://a", "Scheme { scheme: \"ipmi+http\" }"),
+            ("redfish+ftp://a", "Scheme { scheme: \"redfish+ftp\" }"),
+            ("idrac://a", "Scheme { scheme: \"idrac\" }"),
+            ("https://a/redfish/v1/Systems/1", "Scheme { scheme: \"https\" }"),
+            ("ipmi://", "Host"),
+            ("ipmi://a_b", "Host"),
+            ("ipmi://-a", "Host"),
+            ("redfish:///redfish/v1/Systems/1", "Host"),
+            ("ipmi://[a]", "Host"),
+            ("ipmi://a:0", "Port"),
+            ("ipmi://a:65536", "Port"),
+            ("ipmi://a:b", "Url(\"invalid port \\\":b\\\" after host\")"),
+            ("ipmi://[fe80::1", "Url(\"missing ']' in host\")"),
+            ("redfish://a/%zz", "Url(\"invalid URL escape \\\"%zz\\\"\")"),
+            ("ipmi://admin:hunter2@a", "Credentials"),
+            ("admin:hunter2@a", "Credentials"),
+            ("ipmi://a?privilegelevel=ROOT", "PrivilegeLevel"),
+        ] {
+            assert_eq!(summary(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn privilege_levels() {
+        for (text, expected) in [
+            ("ipmi://a", PrivilegeLevel::Administrator),
+            ("ipmi://a?privilegelevel=OPERATOR", PrivilegeLevel::Operator),
+            ("a:623?x=y&privilegelevel=user", PrivilegeLevel::User),
+            ("redfish://a?privilegelevel=ROOT", PrivilegeLevel::Administrator),
+        ] {
+            assert_eq!(
+                BmcAddress::parse(text).map(|address| address.privilege_level),
+                Ok(expected),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_each_scheme_can_do() {
+        let flags = |scheme: Scheme| {
+            [
+                scheme.needs_mac_address(),
+                scheme.supports_iso_images(),
+                scheme.needs_provisioning_network(),
+                scheme.supports_secure_boot(),
+                scheme.supports_hardware_raid(),
+            ]
+            .map(|flag| if flag { 'x' } else { '-' })
+            .iter()
+            .collect::<String>()
+        };
+        let table = Scheme::ALL.map(|scheme| format!("{scheme} {}", flags(scheme)));
+        let expected = [
+            "ipmi --x--",
+            "libvirt x-x--",
+            "redfish x-xxx",
+            "ilo5-redfish x-xxx",
+            "idrac-redfish x-xxx",
+            "redfish-virtualmedia -x-xx",
+            "ilo5-virtualmedia -x-xx",
+            "idrac-virtualmedia -x-xx",
+            "redfish-uefihttp xx-xx",
+        ];
+        assert_eq!(table, expected);
+    }
+}
