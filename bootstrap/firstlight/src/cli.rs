@@ -9,6 +9,7 @@ use crate::commands::image::ImageOptions;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
 use crate::install::InstallOptions;
+use crate::netboot::NetbootOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -126,9 +127,12 @@ pub struct ServerOptions {
     /// How objects are stored
     #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
     pub store: StoreChoice,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated
+    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub controllers: ControllerSelection,
+    /// Starting machines over the network.
+    #[command(flatten)]
+    pub netboot: NetbootOptions,
 }
 
 /// The stores.
@@ -169,7 +173,7 @@ pub struct ControllersOptions {
     /// Kubeconfig of the cluster to control [default: in a pod, its service account]
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated
+    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub controllers: ControllerSelection,
 }
@@ -241,15 +245,17 @@ pub struct ControllerSelection {
     pub kubeadm: bool,
     /// DevCluster, DevMachine
     pub simulated: bool,
+    /// BareMetalHost, HardwareData
+    pub metal: bool,
 }
 
 impl std::str::FromStr for ControllerSelection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let none = Self { core: false, kubeadm: false, simulated: false };
+        let none = Self { core: false, kubeadm: false, simulated: false, metal: false };
         match text {
-            "all" => return Ok(Self { core: true, kubeadm: true, simulated: true }),
+            "all" => return Ok(Self { core: true, kubeadm: true, simulated: true, metal: true }),
             "none" | "" => return Ok(none),
             _ => {}
         }
@@ -259,9 +265,10 @@ impl std::str::FromStr for ControllerSelection {
                 "core" => selection.core = true,
                 "kubeadm" => selection.kubeadm = true,
                 "simulated" => selection.simulated = true,
+                "metal" => selection.metal = true,
                 other => {
                     return Err(format!(
-                        "no controller is called {other:?}; there are core, kubeadm and simulated"
+                        "no controller is called {other:?}; there are core, kubeadm, simulated and metal"
                     ));
                 }
             }
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn controller_lists() {
-        let only_core = ControllerSelection { core: true, kubeadm: false, simulated: false };
+        let only_core = ControllerSelection { core: true, kubeadm: false, simulated: false, metal: false };
         assert_eq!("core".parse(), Ok(only_core));
         assert_eq!("all".parse::<ControllerSelection>().map(|s| s.simulated), Ok(true));
         assert!("cores".parse::<ControllerSelection>().is_err());

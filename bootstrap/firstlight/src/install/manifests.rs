@@ -19,7 +19,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Never for the definitions that are built in.
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
-    let all = ControllerSelection { core: true, kubeadm: true, simulated: true };
+    let all = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false };
     objects.extend(inventory::namespaces(all));
     objects.extend(inventory::entries(all));
     Ok(objects)

@@ -4,6 +4,8 @@ use chrono::{DateTime, Utc};
 use machinery::clock::parse_rfc3339;
 use serde_json::Value;
 
+use super::hosts;
+
 /// The objects that the tree is made of, as the API server has them.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
@@ -17,6 +19,10 @@ pub struct Objects {
     pub machine_deployments: Vec<Value>,
     /// Machines.
     pub machines: Vec<Value>,
+    /// BareMetalHosts.
+    pub hosts: Vec<Value>,
+    /// Machines that run the agent.
+    pub agents: Vec<Value>,
 }
 
 /// How an object is.
@@ -49,11 +55,12 @@ pub struct Entry {
     pub since: Option<DateTime<Utc>>,
 }
 
-/// All clusters with everything below them, by namespace and name.
+/// All clusters with everything below them, by namespace and name; then bare metal.
 pub fn entries(objects: &Objects) -> Vec<Entry> {
     let mut clusters: Vec<&Value> = objects.clusters.iter().collect();
     clusters.sort_by_key(|cluster| (namespace(cluster), name(cluster)));
-    clusters.into_iter().flat_map(|cluster| cluster_entries(cluster, objects)).collect()
+    let clusters = clusters.into_iter().flat_map(|cluster| cluster_entries(cluster, objects));
+    clusters.chain(hosts::entries(objects)).collect()
 }
 
 /// Whether there is a cluster, and all are Available.

@@ -11,6 +11,8 @@ use machinery::clock::Clock;
 use schemas::cluster::{Cluster, Machine, MachineDeployment};
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::DevCluster;
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -29,6 +31,8 @@ pub struct View {
     infrastructure: Cached<DevCluster>,
     machine_deployments: Cached<MachineDeployment>,
     machines: Cached<Machine>,
+    hosts: Cached<BareMetalHost>,
+    agents: Cached<Agent>,
     changed: Arc<Notify>,
 }
 
@@ -41,6 +45,8 @@ impl View {
             infrastructure: manager.objects(),
             machine_deployments: manager.objects(),
             machines: manager.objects(),
+            hosts: manager.objects(),
+            agents: manager.objects(),
             changed: Arc::new(Notify::new()),
         };
         view.follow(&view.clusters);
@@ -48,6 +54,8 @@ impl View {
         view.follow(&view.infrastructure);
         view.follow(&view.machine_deployments);
         view.follow(&view.machines);
+        view.follow(&view.hosts);
+        view.follow(&view.agents);
         view
     }
 
@@ -63,6 +71,8 @@ impl View {
         self.infrastructure.wait_until_synced().await;
         self.machine_deployments.wait_until_synced().await;
         self.machines.wait_until_synced().await;
+        self.hosts.wait_until_synced().await;
+        self.agents.wait_until_synced().await;
     }
 
     /// The objects as they are now.
@@ -73,6 +83,8 @@ impl View {
             infrastructure: values(&self.infrastructure),
             machine_deployments: values(&self.machine_deployments),
             machines: values(&self.machines),
+            hosts: values(&self.hosts),
+            agents: values(&self.agents),
         }
     }
 

@@ -1,0 +1,100 @@
+//! Options of `up` and `serve` for starting machines over the network.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use netboot::dhcp4::plan::Mode;
+use netboot::dhcp4::subnet::{Network, Range, Subnet};
+use netboot::network::Interface;
+use netboot::start::{HTTP_PORT, HTTPS_PORT, InterfaceConfiguration};
+
+/// Starting machines over the network.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Bare metal")]
+pub struct NetbootOptions {
+    /// Start machines over the network of this interface, and no other: DHCP, TFTP, HTTP; may be repeated. Needs root
+    #[arg(long = "netboot-interface", value_name = "IFACE")]
+    pub interfaces: Vec<String>,
+    /// Who gives addresses on that network
+    #[arg(long = "netboot-dhcp", value_enum, default_value_t, requires = "interfaces")]
+    pub dhcp: Dhcp,
+    /// Addresses to give: FIRST-LAST in the interface's network [default: the upper half of that network]; may be repeated
+    #[arg(long = "netboot-pool", value_name = "FIRST-LAST", requires = "interfaces")]
+    pub pools: Vec<Range>,
+    /// Give addresses although another DHCP server answers
+    #[arg(long = "netboot-beside-dhcp-server", requires = "interfaces")]
+    pub beside: bool,
+    /// A folder of images, served as http://ADDRESS:8080/images/
+    #[arg(long = "netboot-images", value_name = "DIR", requires = "interfaces")]
+    pub images: Option<PathBuf>,
+    /// Port of HTTP on these interfaces
+    #[arg(long = "netboot-http-port", value_name = "PORT", default_value_t = HTTP_PORT, requires = "interfaces")]
+    pub http_port: u16,
+    /// Port of HTTPS on these interfaces, for agents
+    #[arg(long = "netboot-https-port", value_name = "PORT", default_value_t = HTTPS_PORT, requires = "interfaces")]
+    pub https_port: u16,
+}
+
+/// Who gives addresses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Dhcp {
+    /// This server gives addresses and says what to boot
+    #[default]
+    Full,
+    /// Another server gives addresses; this one only says what to boot
+    Proxy,
+    /// This server gives addresses to hosts that it knows, and to nobody else
+    Reservations,
+}
+
+impl NetbootOptions {
+    /// What each interface serves.
+    ///
+    /// # Errors
+    /// Pools outside of the interface's network.
+    pub fn configurations(&self) -> Result<Vec<InterfaceConfiguration>> {
+        let mut found = Vec::new();
+        for name in &self.interfaces {
+            let mut configuration = InterfaceConfiguration::new(name.clone());
+            configuration.mode = match self.dhcp {
+                Dhcp::Full => Mode::Full,
+                Dhcp::Proxy => Mode::Proxy,
+                Dhcp::Reservations => Mode::ReservationsOnly,
+            };
+            configuration.beside_other_server = self.beside;
+            for network in Interface::find(name)?.networks {
+                let inside = |pool: &&Range| network.contains(pool.first);
+                let pools: Vec<Range> = self.pools.iter().filter(inside).copied().collect();
+                if !pools.is_empty() {
+                    configuration.subnets.push(subnet(network, pools));
+                }
+            }
+            found.push(configuration);
+        }
+        self.check(&found)?;
+        Ok(found)
+    }
+
+    /// A pool that no interface serves is a mistake.
+    fn check(&self, configurations: &[InterfaceConfiguration]) -> Result<()> {
+        let is_served = |first: Ipv4Addr| {
+            configurations.iter().flat_map(|one| &one.subnets).any(|subnet| subnet.network.contains(first))
+        };
+        match self.pools.iter().find(|pool| !is_served(pool.first)) {
+            Some(pool) => bail!(
+                "--netboot-pool {}-{}: no interface of --netboot-interface has an address in that network",
+                pool.first,
+                pool.last
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+fn subnet(network: Network, pools: Vec<Range>) -> Subnet {
+    let mut subnet = Subnet::new(network, Subnet::upper_half(network));
+    subnet.pools = pools;
+    subnet
+}
