@@ -1,0 +1,73 @@
+//! Who asks, and whom they trust.
+
+use std::fmt;
+
+use base64::Engine as _;
+use rustls_pki_types::CertificateDer;
+
+/// A user of a controller. Its password is in no text that this type makes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The name.
+    pub username: String,
+    password: String,
+}
+
+impl Credentials {
+    /// A user with a password.
+    pub fn new(username: impl Into<String>, password: impl Into<String>) -> Self {
+        Self { username: username.into(), password: password.into() }
+    }
+
+    pub(crate) fn password(&self) -> &str {
+        &self.password
+    }
+
+    /// The value of `Authorization` (RFC 7617).
+    pub(crate) fn basic(&self) -> String {
+        let pair = format!("{}:{}", self.username, self.password);
+        format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+    }
+
+    /// `text` without the password, in whichever form it was sent.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let basic = self.basic();
+        let mut text = text.to_owned();
+        for secret in [basic.trim_start_matches("Basic "), &self.password] {
+            if !secret.is_empty() {
+                text = text.replace(secret, "***");
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// How a controller's certificate is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verification {
+    /// By the authorities of this machine.
+    Machine,
+    /// By these authorities alone.
+    Authorities(Vec<CertificateDer<'static>>),
+    /// Not at all: whoever answers gets the password.
+    Off,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_in_no_text() {
+        let credentials = Credentials::new("admin", "s3cret");
+        assert_eq!(format!("{credentials:?}"), "Credentials { username: \"admin\", .. }");
+        assert_eq!(credentials.redact("password s3cret, YWRtaW46czNjcmV0"), "password ***, ***");
+        assert_eq!(Credentials::new("admin", "").redact("text"), "text");
+    }
+}

@@ -1,0 +1,99 @@
+//! The door to the network.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UdpSocket};
+
+use crate::limits::DATAGRAM_MAX;
+
+/// A connection in both directions.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Datagrams to and from one peer.
+pub trait Datagrams: Send + Sync {
+    /// Sends one.
+    fn send<'a>(&'a self, datagram: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Waits for one.
+    fn receive(&self) -> BoxFuture<'_, io::Result<Vec<u8>>>;
+}
+
+/// Sockets. Tests have their own.
+pub trait Network: Send + Sync {
+    /// A TCP connection to `host`, a name or an address, at `port`.
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
+
+    /// UDP to and from `host` at `port`.
+    fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>>;
+
+    /// A UDP broadcast out of the network interface `interface`.
+    fn broadcast<'a>(
+        &'a self,
+        interface: &'a str,
+        port: u16,
+        datagram: &'a [u8],
+    ) -> BoxFuture<'a, io::Result<()>>;
+}
+
+/// The sockets of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sockets;
+
+impl Network for Sockets {
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+        Box::pin(async move {
+            let stream = TcpStream::connect((host, port)).await?;
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream) as Box<dyn Stream>)
+        })
+    }
+
+    fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>> {
+        Box::pin(async move {
+            let peer = tokio::net::lookup_host((host, port)).await?.next();
+            let peer =
+                peer.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))?;
+            let any: SocketAddr = match peer {
+                SocketAddr::V4(_) => ([0; 4], 0).into(),
+                SocketAddr::V6(_) => ([0u16; 8], 0).into(),
+            };
+            let socket = UdpSocket::bind(any).await?;
+            socket.connect(peer).await?;
+            Ok(Box::new(socket) as Box<dyn Datagrams>)
+        })
+    }
+
+    fn broadcast<'a>(
+        &'a self,
+        interface: &'a str,
+        port: u16,
+        datagram: &'a [u8],
+    ) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async move {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+            socket.set_broadcast(true)?;
+            socket.bind_device(Some(interface.as_bytes()))?;
+            socket.send_to(datagram, (Ipv4Addr::BROADCAST, port)).await.map(drop)
+        })
+    }
+}
+
+impl Datagrams for UdpSocket {
+    fn send<'a>(&'a self, datagram: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async move { Self::send(self, datagram).await.map(drop) })
+    }
+
+    fn receive(&self) -> BoxFuture<'_, io::Result<Vec<u8>>> {
+        Box::pin(async move {
+            let mut buffer = vec![0; DATAGRAM_MAX];
+            let length = self.recv(&mut buffer).await?;
+            buffer.truncate(length);
+            Ok(buffer)
+        })
+    }
+}

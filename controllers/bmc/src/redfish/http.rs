@@ -1,0 +1,276 @@
+//! Requests to a Redfish service: authentication, time limits, second attempts, errors.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderMap, Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::connection::{Connection, Failure, Raw};
+use super::message::{excerpt, message};
+use crate::network::Network;
+use crate::{Credentials, Error, Result, Target, Verification, limits};
+
+/// Where sessions are made when the service root does not say.
+pub(crate) const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
+
+/// A resource of the service, as it was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    /// Where it was read.
+    pub path: String,
+    /// Which version of it, for `If-Match`.
+    pub etag: Option<String>,
+    /// What it holds.
+    pub body: Value,
+}
+
+/// An answer to a call that is not an error.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// The call, for errors about what it led to.
+    pub call: String,
+    /// HTTP status.
+    pub status: u16,
+    /// `Location`, as a path.
+    pub location: Option<String>,
+    /// The body; null when there is none or when it is not JSON.
+    pub body: Value,
+}
+
+/// A session at the service.
+struct Session {
+    token: String,
+    path: Option<String>,
+}
+
+/// The service.
+pub(crate) struct Http {
+    connection: Connection,
+    credentials: Credentials,
+    origin: String,
+    /// Basic authentication is tried first; a service that refuses it gets a session.
+    session: Mutex<Option<Session>>,
+}
+
+impl Http {
+    pub(crate) fn new(
+        target: &Target,
+        credentials: Credentials,
+        verification: &Verification,
+        network: Arc<dyn Network>,
+    ) -> Result<Self> {
+        let connection = Connection::new(target, verification, network)?;
+        Ok(Self { connection, credentials, origin: target.origin(), session: Mutex::new(None) })
+    }
+
+    /// What errors call a request.
+    pub(crate) fn call(&self, method: &Method, path: &str) -> String {
+        format!("{method} {path} at {}", self.origin)
+    }
+
+    /// `scheme://host:port` of the service.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Reads a resource. It is asked for again when the service is too busy or the connection breaks.
+    pub(crate) async fn get(&self, path: &str) -> Result<Resource> {
+        let mut path = path.to_owned();
+        let mut redirects = 0;
+        loop {
+            let raw = self.get_again(&path).await?;
+            if raw.status.is_redirection() && redirects < limits::REDIRECTS_MAX {
+                redirects += 1;
+                path = self.redirected(&path, &raw)?;
+                continue;
+            }
+            let call = self.call(&Method::GET, &path);
+            let etag = raw.header("etag");
+            let body = self.accept(&call, raw)?.body;
+            if !body.is_object() {
+                let reason = "a JSON object was expected".to_owned();
+                return Err(Error::Answer { call, reason });
+            }
+            let etag = etag.or_else(|| body["@odata.etag"].as_str().map(str::to_owned));
+            return Ok(Resource { path, etag, body });
+        }
+    }
+
+    async fn get_again(&self, path: &str) -> Result<Raw> {
+        let mut attempt = 1;
+        loop {
+            let answer = self.authenticated(&Method::GET, path, None, None).await;
+            let wait = match &answer {
+                _ if attempt == limits::GET_ATTEMPTS => return answer,
+                Ok(raw) if raw.status == StatusCode::SERVICE_UNAVAILABLE => {
+                    retry_after(&raw.headers, attempt)
+                }
+                Err(Error::Unreachable { .. }) => Duration::from_secs(1) * attempt,
+                _ => return answer,
+            };
+            attempt += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Sends something that changes the service, once.
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer> {
+        let call = self.call(&method, path);
+        let raw = self.authenticated(&method, path, body, None).await?;
+        self.accept(&call, raw)
+    }
+
+    /// Changes a resource, if it is still the one that was read. Services differ in which form of their own tags they take back: the
+    /// one that they gave, the strong one of a weak one, or none.
+    pub(crate) async fn patch(&self, resource: &Resource, body: &Value) -> Result<Answer> {
+        let call = self.call(&Method::PATCH, &resource.path);
+        let given = resource.etag.as_deref();
+        let strong = given.and_then(|tag| tag.strip_prefix("W/"));
+        let forms = [given, strong, None];
+        let mut forms = forms.iter().enumerate().filter(|(place, tag)| *place != 1 || tag.is_some());
+        loop {
+            let tag = forms.next().and_then(|(_, tag)| *tag);
+            let raw = self.authenticated(&Method::PATCH, &resource.path, Some(body), tag).await?;
+            if raw.status == StatusCode::PRECONDITION_FAILED && tag.is_some() {
+                continue;
+            }
+            return self.accept(&call, raw);
+        }
+    }
+
+    /// Ends the session, if there is one.
+    pub(crate) async fn close(&self) {
+        let session = self.session().take();
+        if let Some(Session { token, path: Some(path) }) = session {
+            // A session that cannot be ended runs out by itself.
+            drop(self.connection.exchange(&Method::DELETE, &path, &[("x-auth-token", &token)], None).await);
+        }
+        self.connection.close();
+    }
+
+    fn session(&self) -> std::sync::MutexGuard<'_, Option<Session>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn token(&self) -> Option<String> {
+        self.session().as_ref().map(|session| session.token.clone())
+    }
+
+    async fn authenticated(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+        etag: Option<&str>,
+    ) -> Result<Raw> {
+        let raw = self.once(method, path, body, etag).await?;
+        if raw.status != StatusCode::UNAUTHORIZED {
+            return Ok(raw);
+        }
+        // Basic authentication is switched off, the session has run out, or the password is wrong: a new session tells.
+        if !self.log_in().await? {
+            return Ok(raw);
+        }
+        self.once(method, path, body, etag).await
+    }
+
+    async fn once(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+        etag: Option<&str>,
+    ) -> Result<Raw> {
+        let (token, basic) = (self.token(), self.credentials.basic());
+        let mut headers = vec![match &token {
+            Some(token) => ("x-auth-token", token.as_str()),
+            None => ("authorization", basic.as_str()),
+        }];
+        headers.extend(etag.map(|tag| ("if-match", tag)));
+        let answer = self.connection.exchange(method, path, &headers, body).await;
+        answer.map_err(|failure| self.failed(self.call(method, path), failure))
+    }
+
+    /// Makes a session; whether the service took user and password.
+    async fn log_in(&self) -> Result<bool> {
+        *self.session() = None;
+        let body = json!({"UserName": self.credentials.username, "Password": self.credentials.password()});
+        let answer = self.connection.exchange(&Method::POST, SESSIONS, &[], Some(&body)).await;
+        let raw = answer.map_err(|failure| self.failed(self.call(&Method::POST, SESSIONS), failure))?;
+        let Some(token) = raw.header("x-auth-token").filter(|_| raw.status.is_success()) else {
+            return Ok(false);
+        };
+        let path = raw.header("location").and_then(|location| self.path_of(&location));
+        *self.session() = Some(Session { token, path });
+        Ok(true)
+    }
+
+    fn failed(&self, call: String, failure: Failure) -> Error {
+        match failure {
+            Failure::Input(reason) => Error::Input(format!("{call}: {reason}")),
+            Failure::TimedOut(after) => Error::TimedOut { call, after },
+            Failure::Certificate(reason) => Error::Certificate { call, reason },
+            Failure::Broken(reason) => Error::Unreachable { call, reason },
+            Failure::Answer(reason) => Error::Answer { call, reason },
+        }
+    }
+
+    /// The path of an address of this service; `None` for one of another.
+    pub(crate) fn path_of(&self, address: &str) -> Option<String> {
+        if address.starts_with('/') && !address.starts_with("//") {
+            return Some(address.to_owned());
+        }
+        let uri: http::Uri = address.parse().ok()?;
+        let ours = self.connection.is_here(&uri);
+        uri.path_and_query().filter(|_| ours).map(|path| path.as_str().to_owned())
+    }
+
+    fn redirected(&self, path: &str, raw: &Raw) -> Result<String> {
+        let location = raw.header("location").unwrap_or_default();
+        self.path_of(&location).ok_or_else(|| Error::Answer {
+            call: self.call(&Method::GET, path),
+            reason: format!("the service points to {location:?}, which is another one: use its address"),
+        })
+    }
+
+    /// What an answer is, or which error.
+    fn accept(&self, call: &str, raw: Raw) -> Result<Answer> {
+        let parsed: Result<Value, _> = match raw.body.trim_ascii() {
+            [] => Ok(Value::Null),
+            body => serde_json::from_slice(body),
+        };
+        let location = raw.header("location").and_then(|location| self.path_of(&location));
+        let (call, status) = (call.to_owned(), raw.status.as_u16());
+        if raw.status.is_success() {
+            let body = match parsed {
+                Ok(body) => body,
+                // Some services answer writes with a page.
+                Err(_) if !call.starts_with("GET ") => Value::Null,
+                Err(error) => {
+                    let text = self.credentials.redact(&excerpt(&raw.body));
+                    return Err(Error::Answer { call, reason: format!("not JSON ({error}): {text}") });
+                }
+            };
+            return Ok(Answer { call, status, location, body });
+        }
+        let text = match &parsed {
+            Ok(Value::Null) | Err(_) => excerpt(&raw.body),
+            Ok(body) => message(body),
+        };
+        let message = self.credentials.redact(&text);
+        Err(match raw.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let message = format!("status {status}: {message}");
+                Error::Unauthorized { call, message }
+            }
+            _ => Error::Status { call, status, message },
+        })
+    }
+}
+
+/// How long to wait before the next attempt: as the service says, or a second more each time.
+fn retry_after(headers: &HeaderMap, attempt: u32) -> Duration {
+    let told = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    told.map_or(Duration::from_secs(1) * attempt, Duration::from_secs).min(limits::RETRY_AFTER_MAX)
+}

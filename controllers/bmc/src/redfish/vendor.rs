@@ -1,0 +1,70 @@
+//! Whose service it is, where that makes a difference.
+
+use serde_json::Value;
+
+/// Services that differ from the standard in something that is used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    /// iDRAC.
+    Dell,
+    /// iLO.
+    Hpe,
+    /// Supermicro's.
+    Supermicro,
+    /// Any other.
+    Other,
+}
+
+impl Vendor {
+    /// As the service root says; else as its extensions, or the system's manufacturer, do.
+    pub(crate) fn of(root: &Value, system: &Value) -> Self {
+        let extensions =
+            |body: &Value| body["Oem"].as_object().map(|oem| oem.keys().cloned().collect::<Vec<_>>());
+        let mut names: Vec<String> = [&root["Vendor"], &system["Manufacturer"]]
+            .into_iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
+        names.extend(extensions(root).into_iter().flatten());
+        names
+            .iter()
+            .map(|name| Self::named(name))
+            .find(|vendor| *vendor != Self::Other)
+            .unwrap_or(Self::Other)
+    }
+
+    fn named(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let word = |wanted: &str| name.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
+        if word("dell") {
+            Self::Dell
+        } else if word("hpe") || word("hp") || word("hewlett") {
+            Self::Hpe
+        } else if word("supermicro") || name.starts_with("super micro") {
+            Self::Supermicro
+        } else {
+            Self::Other
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn vendors() {
+        for (root, system, expected) in [
+            (json!({"Vendor": "Dell"}), json!({}), Vendor::Dell),
+            (json!({"Oem": {"Hpe": {}}}), json!({}), Vendor::Hpe),
+            (json!({}), json!({"Manufacturer": "Hewlett Packard Enterprise"}), Vendor::Hpe),
+            (json!({}), json!({"Manufacturer": "Dell Inc."}), Vendor::Dell),
+            (json!({"Vendor": "Supermicro"}), json!({"Manufacturer": "Supermicro"}), Vendor::Supermicro),
+            (json!({"Vendor": null}), json!({"Manufacturer": "Super Micro Computer"}), Vendor::Supermicro),
+            (json!({"Vendor": "Contoso", "Oem": []}), json!({"Manufacturer": "Modellbau"}), Vendor::Other),
+        ] {
+            assert_eq!(Vendor::of(&root, &system), expected, "{root} {system}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Wake-on-LAN: for machines without a controller.
+
+use crate::network::Network;
+use crate::{Error, Result};
+
+/// The port that magic packets are sent to: discard, as AMD's white paper (20213) and most tools have it.
+pub const PORT: u16 = 9;
+
+/// The magic packet for the card with this address (`52:54:00:aa:bb:cc`, or with `-`): six bytes `ff`, then the address sixteen times.
+///
+/// # Errors
+/// The address is not one of six bytes.
+pub fn magic_packet(mac: &str) -> Result<Vec<u8>> {
+    let wrong =
+        || Error::Input(format!("{mac:?} is not a MAC address: six bytes like 52:54:00:aa:bb:cc are"));
+    let bytes: Vec<u8> = mac
+        .split([':', '-'])
+        .map(|byte| match byte.len() {
+            2 if byte.bytes().all(|digit| digit.is_ascii_hexdigit()) => u8::from_str_radix(byte, 16).ok(),
+            _ => None,
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(wrong)?;
+    if bytes.len() != 6 {
+        return Err(wrong());
+    }
+    let mut packet = vec![0xff; 6];
+    packet.extend(bytes.repeat(16));
+    Ok(packet)
+}
+
+/// Sends the magic packet for `mac` out of `interface`. Nobody answers: whether the machine wakes shows when it netboots.
+///
+/// # Errors
+/// The address is wrong, or the interface does not exist, is down, or may not be used by this process.
+pub async fn wake(network: &dyn Network, interface: &str, mac: &str) -> Result<()> {
+    let packet = magic_packet(mac)?;
+    network.broadcast(interface, PORT, &packet).await.map_err(|error| {
+        Error::Input(format!(
+            "cannot send a magic packet out of {interface}: {error}; check that the interface exists and is up, and that firstlight may use it (root or CAP_NET_RAW)"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets() {
+        let packet = magic_packet("52:54:00:Aa:bb:cc").unwrap();
+        assert_eq!(packet.len(), 102);
+        assert_eq!(packet[..6], [0xff; 6]);
+        assert!(packet[6..].chunks(6).all(|part| part == [0x52, 0x54, 0, 0xaa, 0xbb, 0xcc]));
+        assert_eq!(magic_packet("52-54-00-AA-BB-CC").unwrap(), packet);
+        for wrong in [
+            "",
+            "52:54:00:aa:bb",
+            "52:54:00:aa:bb:cc:dd",
+            "52:54:00:aa:bb:+c",
+            "525400aabbcc",
+            "52:54:00:aa:bb:é",
+        ] {
+            assert!(magic_packet(wrong).is_err(), "{wrong}");
+        }
+    }
+}
