@@ -125,6 +125,16 @@ pub enum PrivilegeLevel {
 }
 
 impl PrivilegeLevel {
+    /// As the address's `privilegelevel` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Callback => "CALLBACK",
+            Self::User => "USER",
+            Self::Operator => "OPERATOR",
+            Self::Administrator => "ADMINISTRATOR",
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_uppercase().as_str() {
             "CALLBACK" => Some(Self::Callback),

@@ -3,6 +3,7 @@
 //! A host is brought to where it should be by its BMC ([`control`], the door to machines) and by the agent that runs on it when it was
 //! started over the network (`Agent` objects: what an agent is told is in their spec, what it says in their status).
 
+pub mod bmcs;
 pub mod control;
 pub mod host;
 pub mod instruction;

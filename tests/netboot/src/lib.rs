@@ -5,6 +5,10 @@
 //! network is touched, and what is left over ends with it.
 
 pub mod console;
+pub mod images;
 pub mod lab;
 pub mod machine;
+pub mod scenario;
+pub mod scenarios;
+pub mod server;
 pub mod wait;

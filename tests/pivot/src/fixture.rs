@@ -89,7 +89,10 @@ async fn bring_up(disk: Memory, clock: &Clock, size: Size) -> Result<()> {
     let keys = pki::TokenKeys::generate(&doors.random)?;
     let plane = Plane::start(store.clone(), &doors, None, keys).await?;
     let manager = plane.manager_with(plane.client(CONTROLLER_USER));
-    start_controllers(&manager, ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false });
+    start_controllers(
+        &manager,
+        ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
+    );
     let place = Place { role: "source", plane: plane.clone(), store };
     let client = plane.client("kubectl");
     for number in 0..size.clusters {

@@ -3,6 +3,7 @@
 //! A [`world::World`] outlives processes: it holds what a disk would hold. Each life of the process is a runtime of its own, and a kill
 //! drops that runtime with everything in it. [`scenario`] says what a user does, [`invariants`] what must hold at every step.
 
+pub mod fleet;
 pub mod invariants;
 pub mod manifests;
 pub mod parallel;

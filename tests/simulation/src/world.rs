@@ -24,6 +24,7 @@ pub struct World {
     disk: Memory,
     now: DateTime<Utc>,
     lives: u64,
+    controllers: ControllerSelection,
 }
 
 /// One life of the process, from its start until it is killed or the runtime is dropped.
@@ -45,7 +46,14 @@ impl World {
     /// An empty disk at the beginning of time.
     pub fn new(seed: u64) -> Self {
         let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
-        Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0 }
+        let controllers = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false };
+        Self { seed, requests: Requests::default(), disk: Memory::default(), now, lives: 0, controllers }
+    }
+
+    /// As [`World::new`], without any controllers but those that a life starts itself.
+    pub fn bare(seed: u64) -> Self {
+        let none = ControllerSelection { core: false, kubeadm: false, simulated: false, metal: false };
+        Self { controllers: none, ..Self::new(seed) }
     }
 
     /// How often the process was started.
@@ -91,7 +99,7 @@ impl World {
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests);
         let manager = plane.manager_with(Client::new(service, "default"));
-        start_controllers(&manager, ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false });
+        start_controllers(&manager, self.controllers);
         Ok(Life { plane, store, manager, clock: clock.clone() })
     }
 }

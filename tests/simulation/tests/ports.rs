@@ -31,7 +31,10 @@ async fn plane(store: &Store, clock: &Clock, network: &SimulatedNetwork) -> Plan
 
 fn control(plane: &Plane) -> engine::Manager {
     let manager = plane.manager();
-    start_controllers(&manager, ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false });
+    start_controllers(
+        &manager,
+        ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
+    );
     manager
 }
 

@@ -62,6 +62,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Boot virtual machines with the release binary: from power-on to an installed system.
+    ///
+    /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs root, and what tests/netboot/install-tools installs.
+    Netboot {
+        /// Only the scenarios whose names contain one of these.
+        names: Vec<String>,
+    },
     /// Move random graphs of objects from one server to another from many seeds, each with a fault somewhere; prints the seed that fails.
     Pivot {
         /// How many seeds.
@@ -96,6 +103,10 @@ fn main() -> anyhow::Result<()> {
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
         Command::Fuzz { arguments } => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
         Command::Linearizability { arguments } => linearizability::run(&workspace_root(), &arguments),
+        Command::Netboot { names } => {
+            let binary = suite::server(&workspace_root())?;
+            suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
+        }
         Command::Pivot { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];

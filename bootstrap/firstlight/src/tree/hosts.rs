@@ -68,7 +68,8 @@ fn reason(host: &Value, agent: Option<&Value>, has_failed: bool) -> String {
     if let Some(message) = asked(host) {
         return message.to_owned();
     }
-    let is_booting = host.pointer("/metadata/annotations").is_some_and(|all| all.get(metal::names::BOOTING).is_some());
+    let is_booting =
+        host.pointer("/metadata/annotations").is_some_and(|all| all.get(metal::names::BOOTING).is_some());
     match agent {
         _ if is_booting => "its start over the network".to_owned(),
         Some(agent) if agent.pointer("/status/instruction/id").is_some() => progress(agent),
@@ -92,8 +93,12 @@ fn progress(agent: &Value) -> String {
 /// When the newest operation began.
 fn begun(host: &Value) -> &str {
     let history = ["register", "inspect", "provision", "deprovision"];
-    let starts = history.iter().map(|operation| text(host, &format!("/status/operationHistory/{operation}/start")));
-    starts.max().filter(|start| !start.is_empty()).unwrap_or_else(|| text(host, "/metadata/creationTimestamp"))
+    let starts =
+        history.iter().map(|operation| text(host, &format!("/status/operationHistory/{operation}/start")));
+    starts
+        .max()
+        .filter(|start| !start.is_empty())
+        .unwrap_or_else(|| text(host, "/metadata/creationTimestamp"))
 }
 
 fn unknown_entry(agent: &Value) -> Entry {
@@ -116,7 +121,8 @@ mod tests {
     use super::*;
 
     fn host(state: &str, status: Value) -> Value {
-        let mut host = json!({"metadata": {"namespace": "metal", "name": "a", "annotations": {}}, "status": status});
+        let mut host =
+            json!({"metadata": {"namespace": "metal", "name": "a", "annotations": {}}, "status": status});
         host["status"]["provisioning"]["state"] = state.into();
         host
     }
@@ -130,7 +136,12 @@ mod tests {
         let operator = json!({"conditions": [{"type": "WaitingForOperator", "status": "True", "message": "switch on a"}]});
         let cases = [
             (host("provisioned", json!({"poweredOn": true})), State::Good, "provisioned, power on", ""),
-            (host("provisioning", json!({})), State::Waiting, "provisioning, power off", "writing the image, 45 %"),
+            (
+                host("provisioning", json!({})),
+                State::Waiting,
+                "provisioning, power off",
+                "writing the image, 45 %",
+            ),
             (host("inspecting", operator), State::Waiting, "inspecting, power off", "switch on a"),
             (
                 host("available", json!({"operationalStatus": "error", "errorMessage": "no answer"})),

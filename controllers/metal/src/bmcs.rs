@@ -1,0 +1,146 @@
+//! Machines by their real BMCs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bmc::{
+    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Protocol, Target,
+    Verification,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use schemas::bmc_address::{BmcAddress, Scheme};
+
+use crate::control::{Boot, Capabilities, Command, Connection, Control, Fault, Power};
+
+/// Clients are kept, since sessions and what was found out about a service are in them.
+pub struct Bmcs {
+    doors: Doors,
+    /// Interfaces out of which magic packets are sent.
+    interfaces: Vec<String>,
+    clients: Mutex<HashMap<Connection, Arc<dyn Bmc>>>,
+}
+
+/// Clients that are kept at most; hosts whose credentials changed leave theirs behind.
+const KEPT_CLIENTS: usize = 2048;
+
+impl Bmcs {
+    /// Over `doors`; magic packets go out of `interfaces`.
+    pub fn new(doors: Doors, interfaces: Vec<String>) -> Self {
+        Self { doors, interfaces, clients: Mutex::default() }
+    }
+
+    fn client(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
+        if let Some(known) = self.clients.lock().get(machine) {
+            return Ok(known.clone());
+        }
+        let address = BmcAddress::parse(&machine.address).map_err(|error| Fault {
+            message: format!("spec.bmc.address {:?}: {error}", machine.address),
+            is_refused: false,
+        })?;
+        let credentials = Credentials::new(machine.username.clone(), machine.password.clone());
+        let verification = if machine.is_unverified { Verification::Off } else { Verification::Machine };
+        let made =
+            bmc::connect(target(&address), credentials, verification, self.doors.clone()).map_err(fault)?;
+        let mut clients = self.clients.lock();
+        if clients.len() >= KEPT_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(machine.clone(), made.clone());
+        Ok(made)
+    }
+}
+
+fn target(address: &BmcAddress) -> Target {
+    let base = if address.scheme.is_redfish() {
+        Target::redfish(address.host.clone())
+    } else {
+        Target::ipmi(address.host.clone())
+    };
+    debug_assert!(address.scheme.is_redfish() == (base.protocol == Protocol::Redfish));
+    let query = [("privilegelevel".to_owned(), address.privilege_level.name().to_owned())].into();
+    Target {
+        port: address.port,
+        tls: address.tls,
+        path: address.system.clone().unwrap_or_default(),
+        query,
+        ..base
+    }
+}
+
+fn fault(error: Error) -> Fault {
+    Fault { is_refused: error.is_unauthorized(), message: error.to_string() }
+}
+
+/// The boot device as the BMC is told.
+fn override_of(boot: Boot, machine: &Connection) -> bmc::Boot {
+    let is_http =
+        BmcAddress::parse(&machine.address).is_ok_and(|address| address.scheme == Scheme::RedfishUefiHttp);
+    let (device, persistence) = match boot {
+        Boot::Network if is_http => (BootDevice::UefiHttp { url: None }, Persistence::Once),
+        Boot::Network => (BootDevice::Network, Persistence::Once),
+        Boot::Disk => (BootDevice::Disk, Persistence::Always),
+        Boot::Media => (BootDevice::VirtualMedia, Persistence::Once),
+    };
+    let mode = if machine.boot_mode == "legacy" { BootMode::Legacy } else { BootMode::Uefi };
+    bmc::Boot { device, persistence, mode: Some(mode) }
+}
+
+impl Control for Bmcs {
+    fn capabilities(&self, address: &str) -> Result<Capabilities, String> {
+        let parsed =
+            BmcAddress::parse(address).map_err(|error| format!("spec.bmc.address {address:?}: {error}"))?;
+        Ok(Capabilities { has_media: parsed.scheme.supports_iso_images() })
+    }
+
+    fn power<'a>(&'a self, machine: &'a Connection) -> BoxFuture<'a, Result<Power, Fault>> {
+        async move {
+            let power = self.client(machine)?.power().await.map_err(fault)?;
+            Ok(match power {
+                bmc::Power::On => Power::On,
+                bmc::Power::Off => Power::Off,
+                bmc::Power::Unknown => Power::Unknown,
+            })
+        }
+        .boxed()
+    }
+
+    fn command<'a>(
+        &'a self,
+        machine: &'a Connection,
+        command: &'a Command,
+    ) -> BoxFuture<'a, Result<(), Fault>> {
+        async move {
+            let client = self.client(machine)?;
+            let done = match command {
+                Command::PowerOn => client.set_power(PowerAction::On).await,
+                Command::HardOff => client.set_power(PowerAction::HardOff).await,
+                Command::SoftOff => match client.set_power(PowerAction::SoftOff).await {
+                    // What can't ask its system to end is switched off.
+                    Err(error) if error.is_unsupported() => client.set_power(PowerAction::HardOff).await,
+                    done => done,
+                },
+                Command::Boot(boot) => client.set_boot(&override_of(*boot, machine)).await.map(drop),
+                Command::Insert(url) => client.insert_media(url).await,
+                Command::Eject => client.eject_media().await,
+            };
+            done.map_err(fault)
+        }
+        .boxed()
+    }
+
+    fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
+        async move {
+            if self.interfaces.is_empty() {
+                let message = "a machine is woken over a network that is served: name its interface with --netboot-interface";
+                return Err(Fault { message: message.to_owned(), is_refused: false });
+            }
+            for interface in &self.interfaces {
+                bmc::wake::wake(self.doors.network.as_ref(), interface, mac).await.map_err(fault)?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,47 @@
+//! Images that machines are given.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::lab::{ADDRESS, run};
+use crate::scenario::assets;
+
+/// An image in a folder that the server serves.
+pub struct Image {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its sha256, in hexadecimal.
+    pub checksum: String,
+}
+
+impl Image {
+    /// `BareMetalHost.spec.image`.
+    pub fn spec(&self) -> Value {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        json!({
+            "url": format!("http://{ADDRESS}:8080/images/{name}"),
+            "checksum": self.checksum,
+            "checksumType": "sha256",
+            "format": "raw",
+        })
+    }
+}
+
+/// An image that says its name on the console and runs the user data; it starts in seconds.
+///
+/// # Errors
+/// When a program is missing that it is made with.
+pub async fn small(name: &str, folder: &Path) -> Result<Image> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images/make-small");
+    let path = folder.join(format!("{name}.raw"));
+    let (kernel, stub) = (assets().join("kernel"), assets().join("linuxx64.efi.stub"));
+    let texts: Option<Vec<&str>> =
+        [&script, &kernel, &stub, &path].iter().map(|path| path.to_str()).collect();
+    let [script, kernel, stub, output] = texts.context("paths that are text")?[..] else { unreachable!() };
+    run(script, &[name, kernel, stub, output]).await?;
+    let sum = run("sha256sum", &[output]).await?;
+    let checksum = sum.split_whitespace().next().unwrap_or_default().to_owned();
+    Ok(Image { path, checksum })
+}

@@ -1,0 +1,71 @@
+//! Hosts without a BMC: the test is the person who switches them.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use crate::images;
+use crate::lab::Lab;
+use crate::machine::{Boot, Design, Firmware, Machine};
+use crate::scenario::{NAMESPACE, Scenario, assets, is_asked};
+use crate::server::Server;
+
+/// Machines take seconds; a loaded processor takes four times as long.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// UEFI HTTP boot → inspection → a small image → its user data → another image.
+pub async fn uefi_http() -> Result<()> {
+    let lab = Lab::new().await?;
+    let pictures = lab.file("images");
+    std::fs::create_dir(&pictures)?;
+    let first = images::small("first", &pictures).await?;
+    let second = images::small("second", &pictures).await?;
+    let folder = pictures.to_string_lossy().into_owned();
+    let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
+    let design = Design {
+        name: "host-0".into(),
+        mac: "52:54:00:00:00:10".into(),
+        firmware: Firmware::UefiHttp,
+        memory: 1024,
+        disk: 1 << 30,
+    };
+    let machine = Machine::new(&lab, design).await?;
+    let scenario = Scenario { lab, server };
+
+    let mut host = Scenario::host(&machine);
+    scenario.server.apply(&host).await?;
+    scenario
+        .wait("a person is asked to switch the machine on", DEADLINE, (&host, &machine), is_asked)
+        .await?;
+    machine.power_on(&Boot::Network)?;
+    let found = scenario.state("available", DEADLINE, (&host, &machine)).await?;
+    let hardware = &found["status"]["hardware"];
+    ensure!(hardware["nics"][0]["mac"] == machine.design().mac, "{hardware:#}");
+    ensure!(hardware["storage"][0]["sizeBytes"] == machine.design().disk, "{hardware:#}");
+
+    scenario
+        .server
+        .apply(&json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "user-data", "namespace": NAMESPACE},
+            "stringData": {"userData": "echo \"user data: $(cat /sys/class/net/*/address | head -n 1)\"\n"},
+        }))
+        .await?;
+    host["spec"]["image"] = first.spec();
+    host["spec"]["userData"] = json!({"name": "user-data"});
+    scenario.server.apply(&host).await?;
+    scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
+    scenario.console("small image: first runs", DEADLINE, &machine).await?;
+    scenario.console("user data: ", DEADLINE, &machine).await?;
+
+    host["spec"]["image"] = second.spec();
+    scenario.server.apply(&host).await?;
+    scenario.state("deprovisioning", DEADLINE, (&host, &machine)).await?;
+    scenario.wait("a person is asked to restart the machine", DEADLINE, (&host, &machine), is_asked).await?;
+    machine.power_off().await;
+    machine.power_on(&Boot::Network)?;
+    scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
+    scenario.console("small image: second runs", DEADLINE, &machine).await?;
+    Ok(())
+}

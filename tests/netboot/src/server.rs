@@ -1,0 +1,157 @@
+//! A firstlight that serves the lab's network, and its API.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+use crate::lab::{BRIDGE, Lab, run};
+use crate::wait::until;
+
+/// How long a start may take on a loaded machine.
+const START: Duration = Duration::from_secs(60);
+
+/// A running server.
+pub struct Server {
+    process: Child,
+    client: Client,
+    log: PathBuf,
+}
+
+/// The program under test.
+///
+/// # Errors
+/// Without `FIRSTLIGHT_BINARY`.
+pub fn binary() -> Result<String> {
+    std::env::var("FIRSTLIGHT_BINARY")
+        .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask netboot`")
+}
+
+impl Server {
+    /// Starts one on the lab's bridge, with its data in the lab's folder. `assets` are what machines boot.
+    ///
+    /// # Errors
+    /// When it does not come up; its log is in the error.
+    pub async fn start(lab: &Lab, assets: &[&Path], options: &[&str]) -> Result<Self> {
+        let data = lab.file("data");
+        let folder = data.to_str().context("a folder that is text")?;
+        for asset in assets {
+            let asset = asset.to_str().context("a path that is text")?;
+            run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
+        }
+        let log = lab.file("server.log");
+        let process = Command::new(binary()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir", folder, "--netboot-interface", BRIDGE])
+            .args(options)
+            .env("RUST_LOG", "info,netboot=debug,metal=debug")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::OpenOptions::new().create(true).append(true).open(&log)?)
+            .kill_on_drop(true)
+            .spawn()?;
+        let kubeconfig = data.join("kubeconfig");
+        // What an earlier start wrote names a port that nobody listens on.
+        let waited = until("the server", START, || async {
+            let client = client(&kubeconfig).await.ok()?;
+            client.apiserver_version().await.ok().map(|_| client)
+        });
+        let text = || std::fs::read_to_string(&log).unwrap_or_default();
+        let client = waited.await.map_err(|error| anyhow!("{error}\n{}", text()))?;
+        Ok(Self { process, client, log })
+    }
+
+    /// Kills it.
+    pub async fn kill(mut self) {
+        let _ = self.process.kill().await;
+    }
+
+    /// Its client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Process id, for its memory.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Its log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    fn api(&self, object: &Value) -> Result<Api<DynamicObject>> {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let kind = GroupVersionKind::gvk(group, version, text("kind"));
+        let resource = ApiResource::from_gvk_with_plural(&kind, plural(text("kind")));
+        Ok(match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        })
+    }
+
+    /// Applies an object.
+    ///
+    /// # Errors
+    /// What the server says against it.
+    pub async fn apply(&self, object: &Value) -> Result<()> {
+        let name = object["metadata"]["name"].as_str().context("an object with a name")?;
+        let parameters = PatchParams::apply("netboot-tests").force();
+        self.api(object)?.patch(name, &parameters, &Patch::Apply(object)).await?;
+        Ok(())
+    }
+
+    /// Merges a patch into an object that `like` names.
+    ///
+    /// # Errors
+    /// What the server says against it.
+    pub async fn merge(&self, like: &Value, patch: Value) -> Result<()> {
+        let name = like["metadata"]["name"].as_str().context("an object with a name")?;
+        self.api(like)?.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Reads the object that `like` names; null when it is not there.
+    ///
+    /// # Errors
+    /// Every other failure.
+    pub async fn get(&self, like: &Value) -> Result<Value> {
+        let name = like["metadata"]["name"].as_str().context("an object with a name")?;
+        let found = self.api(like)?.get_opt(name).await?;
+        Ok(serde_json::to_value(found)?)
+    }
+
+    /// Deletes the object that `like` names.
+    ///
+    /// # Errors
+    /// What the server says against it.
+    pub async fn delete(&self, like: &Value) -> Result<()> {
+        let name = like["metadata"]["name"].as_str().context("an object with a name")?;
+        self.api(like)?.delete(name, &kube::api::DeleteParams::default()).await?;
+        Ok(())
+    }
+}
+
+fn plural(kind: &str) -> &'static str {
+    match kind {
+        "BareMetalHost" => "baremetalhosts",
+        "HardwareData" => "hardwaredata",
+        "Agent" => "agents",
+        "DHCPLease" => "dhcpleases",
+        "Namespace" => "namespaces",
+        "Event" => "events",
+        _ => "secrets",
+    }
+}
+
+async fn client(kubeconfig: &Path) -> Result<Client> {
+    let read = Kubeconfig::read_from(kubeconfig)?;
+    Ok(Client::try_from(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)?)
+}

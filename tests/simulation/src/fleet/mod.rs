@@ -1,0 +1,46 @@
+//! A fleet of bare metal under the simulation's clock: machines that go on whatever happens to the server, and the service that speaks
+//! for their agents.
+
+mod agents;
+mod machines;
+
+pub use agents::serve;
+pub use machines::{Faults, Machines};
+
+use serde_json::{Value, json};
+
+/// Namespace of the hosts.
+pub const NAMESPACE: &str = "metal";
+
+/// MAC address of machine `number`.
+pub fn mac(number: usize) -> String {
+    format!("52:54:00:00:{:02x}:{:02x}", number >> 8, number & 0xff)
+}
+
+/// Name of host `number`.
+pub fn name(number: usize) -> String {
+    format!("host-{number}")
+}
+
+/// The credentials and the host of machine `number`, which is to run `image`.
+pub fn objects(number: usize, image: &str) -> [Value; 2] {
+    let name = name(number);
+    let secret = format!("{name}-bmc");
+    [
+        json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": secret, "namespace": NAMESPACE},
+            "stringData": {"username": "admin", "password": "password"},
+        }),
+        json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "online": true,
+                "bootMACAddress": mac(number),
+                "bmc": {"address": format!("redfish://10.1.{}.{}/redfish/v1/Systems/1", number >> 8, number & 0xff), "credentialsName": secret},
+                "image": {"url": image, "checksum": "00", "checksumType": "sha256"},
+            },
+        }),
+    ]
+}

@@ -1,0 +1,148 @@
+//! Five hundred machines go through all that hosts go through, under the simulation's clock, with faults and a server that is killed.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test, which says what it saw and ends where something is not as it must be"
+)]
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use engine::Objects;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use schemas::metal3::BareMetalHost;
+use simulation::fleet::{Faults, Machines, NAMESPACE, mac, name, objects, serve};
+use simulation::world::{Life, World};
+
+/// Simulated time in which everything must be done.
+const DEADLINE: Duration = Duration::from_secs(24 * 3600);
+
+fn number(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |text| text.parse().expect(variable))
+}
+
+/// Runs one life of the server until `done`, or for `limit`; whether it was done.
+fn live(
+    world: &mut World,
+    machines: &Machines,
+    count: usize,
+    limit: Duration,
+    prepare: impl AsyncFnOnce(&Life) -> Result<()>,
+    done: impl Fn(&[std::sync::Arc<BareMetalHost>]) -> bool,
+) -> Result<bool> {
+    world.live(async |life, _| {
+        metal::start(&life.manager, std::sync::Arc::new(machines.clone()));
+        let hosts: Objects<BareMetalHost> = life.manager.objects();
+        hosts.wait_until_synced().await;
+        prepare(life).await?;
+        let finished = async {
+            while !done(&hosts.all()) {
+                life.clock.sleep(Duration::from_secs(5)).await;
+            }
+        };
+        tokio::select! {
+            ended = serve(&life.manager, machines, count) => ended.map(|()| false),
+            () = finished => Ok(true),
+            () = life.clock.sleep(limit) => Ok(false),
+        }
+    })
+}
+
+/// Runs lives, each killed after twenty minutes, until `done`.
+fn until(
+    world: &mut World,
+    machines: &Machines,
+    count: usize,
+    prepare: impl AsyncFnOnce(&Life) -> Result<()>,
+    done: impl Fn(&[std::sync::Arc<BareMetalHost>]) -> bool,
+) -> Result<()> {
+    let end = world.now() + chrono::Duration::from_std(DEADLINE)?;
+    let life = Duration::from_secs(20 * 60);
+    if live(world, machines, count, life, prepare, &done)? {
+        return Ok(());
+    }
+    while world.now() < end {
+        if live(world, machines, count, life, async |_| Ok(()), &done)? {
+            return Ok(());
+        }
+    }
+    bail!("not within {DEADLINE:?} of simulated time")
+}
+
+fn image_of(host: &BareMetalHost) -> Option<&str> {
+    Some(host.spec.image.as_ref()?.url.as_str())
+}
+
+fn is_settled(host: &BareMetalHost) -> bool {
+    host.status.as_ref().is_some_and(|status| {
+        let there = status.provisioning.image.as_ref().map(|image| image.url.as_str());
+        status.provisioning.state == "provisioned" && status.error_type.is_none() && there == image_of(host)
+    })
+}
+
+async fn create(life: &Life, count: usize) -> Result<()> {
+    let namespaces: Objects<Namespace> = life.manager.objects();
+    let namespace = serde_json::json!({"metadata": {"name": NAMESPACE}});
+    namespaces.create(&serde_json::from_value(namespace)?).await?;
+    let (hosts, secrets): (Objects<BareMetalHost>, Objects<Secret>) = (life.manager.objects(), life.manager.objects());
+    for host in 0..count {
+        let [secret, host] = objects(host, "http://images/first.raw");
+        secrets.create(&serde_json::from_value(secret)?).await?;
+        hosts.create(&serde_json::from_value(host)?).await?;
+    }
+    Ok(())
+}
+
+fn run(seed: u64, count: usize) -> Result<()> {
+    let machines = Machines::new(seed, Faults { bmc: 50, hang: 25, instruction: 25 });
+    let mut world = World::bare(seed);
+    let begun = world.now();
+    until(&mut world, &machines, count, async |life| create(life, count).await, |hosts| {
+        hosts.len() == count && hosts.iter().all(|host| is_settled(host))
+    })?;
+    println!("seed {seed}: {count} hosts provisioned after {} of simulated time, {} lives", world.now() - begun, world.lives());
+    for host in 0..count {
+        let (is_on, disk, agent) = machines.with(&mac(host), |machine| (machine.is_on, machine.disk.clone(), machine.boot.clone()));
+        assert_eq!((is_on, disk.as_deref(), agent), (true, Some("http://images/first.raw"), None), "host {host}");
+    }
+    let written: Vec<usize> = (0..count).map(|host| machines.with(&mac(host), |machine| machine.written)).collect();
+
+    // Every third gets another image, every fifth is deleted, the others are left alone.
+    until(&mut world, &machines, count, async |life| change(life, count).await, |hosts| {
+        hosts.len() == (0..count).filter(|host| !host.is_multiple_of(5)).count() && hosts.iter().all(|host| is_settled(host))
+    })?;
+    println!("seed {seed}: changed after {} of simulated time, {} lives", world.now() - begun, world.lives());
+    for host in 0..count {
+        let now = machines.with(&mac(host), |machine| machine.clone());
+        let expected = match (host.is_multiple_of(5), host.is_multiple_of(3)) {
+            (true, _) => (false, None),
+            (false, true) => (true, Some("http://images/second.raw")),
+            (false, false) => (true, Some("http://images/first.raw")),
+        };
+        assert_eq!((now.is_on, now.disk.as_deref()), expected, "host {host}");
+        if !host.is_multiple_of(5) && !host.is_multiple_of(3) {
+            assert_eq!(now.written, written[host], "host {host} was left alone");
+        }
+    }
+    Ok(())
+}
+
+async fn change(life: &Life, count: usize) -> Result<()> {
+    let hosts: Objects<BareMetalHost> = life.manager.objects();
+    for number in 0..count {
+        let key = engine::NamespacedName::new(NAMESPACE, name(number));
+        let host = hosts.get(&key).expect("a host");
+        if number.is_multiple_of(5) {
+            hosts.delete(host.as_ref()).await?;
+        } else if number.is_multiple_of(3) {
+            hosts.merge(&key, None, serde_json::json!({"spec": {"image": {"url": "http://images/second.raw"}}})).await?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fleet_is_provisioned_whatever_fails() {
+    let (count, seed) = (number("FLEET_HOSTS", 500), number("FLEET_SEED", 1));
+    run(seed as u64, count).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
+}
