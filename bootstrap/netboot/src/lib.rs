@@ -1,1 +1,21 @@
 //! What a machine needs to start over the network: DHCP, router advertisements, TFTP, HTTP boot, boot images, metadata.
+//!
+//! [`start()`] opens all services on the interfaces that are named, and on no others. Packets are read and answered by pure functions;
+//! what is known of machines comes from a [`machine::Directory`].
+
+pub mod boot_files;
+pub mod client;
+pub mod dhcp4;
+pub mod directory;
+pub mod error;
+pub mod http;
+pub mod limits;
+pub mod mac;
+pub mod machine;
+pub mod network;
+pub mod router;
+mod start;
+
+pub use error::Error;
+pub use mac::MacAddress;
+pub use start::{Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, InterfaceConfiguration, start};

@@ -1,0 +1,52 @@
+//! Serves boot files on an interface to every machine that asks: `serve INTERFACE UNIFIED-IMAGE KERNEL INITRD TFTP-FOLDER [proxy]`, with `-`
+//! for what there is not.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use netboot::boot_files::BootFiles;
+use netboot::client::Processor;
+use netboot::dhcp4::plan::Mode;
+use netboot::directory::Memory;
+use netboot::machine::{Boot, Machine};
+use netboot::{Configuration, Doors, InterfaceConfiguration};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::from_default_env()).init();
+    let mut arguments = std::env::args().skip(1);
+    let mut next = || arguments.next().unwrap_or_else(|| "-".into());
+    let mut interface = InterfaceConfiguration::new(next());
+    let mut path = || Some(next()).filter(|path| path != "-").map(PathBuf::from);
+    let one = |path: Option<PathBuf>| {
+        path.map(|path| (Processor::X86_64, path)).into_iter().collect::<BTreeMap<_, _>>()
+    };
+    let boot = BootFiles {
+        unified: one(path()),
+        kernels: one(path()),
+        initial: one(path()),
+        tftp: path(),
+        arguments: "console=ttyS0".into(),
+    };
+    if path().is_some_and(|mode| mode.as_os_str() == "proxy") {
+        interface.mode = Mode::Proxy;
+    }
+    let directory = Memory::default();
+    directory.set_others(Machine { boot: Boot::Agent, ..Machine::default() });
+    let configuration = Configuration {
+        interfaces: vec![interface],
+        boot,
+        images: Some(std::env::current_dir()?),
+        http_port: netboot::HTTP_PORT,
+        https_port: netboot::HTTPS_PORT,
+        tls: None,
+    };
+    let doors = Doors { clock: Clock::system(), random: Random::system(), directory: Arc::new(directory) };
+    let handle = netboot::start(configuration, doors).await?;
+    tokio::signal::ctrl_c().await?;
+    handle.stop().await;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! DHCP for IPv4 (RFC 2131) with what PXE and UEFI ask of it.
+//!
+//! [`packet`] reads and writes messages, [`plan`] decides what is answered, [`boot`] what a program is told to load, [`leases`] who has
+//! which address; all of them are pure. [`server`] has the sockets.
+
+pub mod boot;
+pub mod leases;
+pub mod options;
+pub mod packet;
+pub mod plan;
+pub mod probe;
+pub mod server;
+pub mod subnet;
+#[cfg(test)]
+pub(crate) mod testing;

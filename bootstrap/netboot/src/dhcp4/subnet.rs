@@ -1,0 +1,199 @@
+//! A network that addresses are leased in.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::limits;
+
+/// An address with the length of its network's prefix: `10.0.0.1/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Any address in it.
+    pub address: Ipv4Addr,
+    /// Length of the prefix, at most 32.
+    pub prefix: u8,
+}
+
+impl Network {
+    /// `255.255.255.0`.
+    pub fn mask(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(self.prefix.min(32))).unwrap_or(0))
+    }
+
+    /// The lowest address.
+    pub fn first(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.address.to_bits() & self.mask().to_bits())
+    }
+
+    /// The highest address, by which all are meant.
+    pub fn broadcast(self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.address.to_bits() | !self.mask().to_bits())
+    }
+
+    /// Whether `address` lies in it.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        self.first() <= address && address <= self.broadcast()
+    }
+
+    /// Whether a machine can have `address`: not the lowest nor the highest, unless there are no others (RFC 3021).
+    pub fn has_host(self, address: Ipv4Addr) -> bool {
+        self.contains(address)
+            && (self.prefix >= 31 || (address != self.first() && address != self.broadcast()))
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// Addresses from the first to the last, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first.
+    pub first: Ipv4Addr,
+    /// The last.
+    pub last: Ipv4Addr,
+}
+
+impl Range {
+    /// Whether `address` is one of them.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        self.first <= address && address <= self.last
+    }
+
+    /// How many they are.
+    pub fn size(self) -> u64 {
+        (u64::from(self.last.to_bits()) + 1).saturating_sub(u64::from(self.first.to_bits()))
+    }
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a range of addresses: write it as 10.0.0.100-10.0.0.199");
+        let (first, last) = text.split_once('-').ok_or_else(wrong)?;
+        let first: Ipv4Addr = first.trim().parse().map_err(|_| wrong())?;
+        let last: Ipv4Addr = last.trim().parse().map_err(|_| wrong())?;
+        if first > last {
+            Err(format!("{text:?}: the first address is above the last"))
+        } else {
+            Ok(Self { first, last })
+        }
+    }
+}
+
+/// A network with what machines in it are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subnet {
+    /// The network.
+    pub network: Network,
+    /// The addresses that any machine may get; none: reserved ones only.
+    pub pools: Vec<Range>,
+    /// The way out.
+    pub routers: Vec<Ipv4Addr>,
+    /// Servers of the domain name system.
+    pub name_servers: Vec<Ipv4Addr>,
+    /// Servers of the network time protocol.
+    pub time_servers: Vec<Ipv4Addr>,
+    /// The domain that names are looked up in.
+    pub domain: Option<String>,
+    /// How long an address is a machine's.
+    pub lease: Duration,
+}
+
+impl Subnet {
+    /// A network in which `pools` are leased, and nothing more is told.
+    pub fn new(network: Network, pools: Vec<Range>) -> Self {
+        Self {
+            network,
+            pools,
+            routers: Vec::new(),
+            name_servers: Vec::new(),
+            time_servers: Vec::new(),
+            domain: None,
+            lease: limits::LEASE,
+        }
+    }
+
+    /// The upper half of `network`, without its highest address and its own: what is leased when nothing else is said.
+    pub fn upper_half(network: Network) -> Vec<Range> {
+        let (first, last) = (network.first().to_bits(), network.broadcast().to_bits());
+        let middle = first + (last - first) / 2 + 1;
+        let own = network.address.to_bits();
+        let last = last.saturating_sub(1);
+        let parts = if (middle..=last).contains(&own) {
+            vec![(middle, own.saturating_sub(1)), (own.saturating_add(1), last)]
+        } else {
+            vec![(middle, last)]
+        };
+        let ranges = parts.into_iter().filter(|(first, last)| first <= last);
+        ranges.map(|(first, last)| Range { first: first.into(), last: last.into() }).collect()
+    }
+
+    /// What is wrong with it, and what would be right.
+    pub fn problem(&self) -> Option<String> {
+        let network = self.network;
+        let outside = |range: &&Range| !network.has_host(range.first) || !network.has_host(range.last);
+        if let Some(range) = self.pools.iter().find(outside) {
+            let (first, last) = (range.first, range.last);
+            return Some(format!(
+                "the addresses {first}-{last} are not all addresses of machines in {}/{}",
+                network.first(),
+                network.prefix
+            ));
+        }
+        if let Some(router) = self.routers.iter().find(|router| !network.has_host(**router)) {
+            return Some(format!("the router {router} is not in {}/{}", network.first(), network.prefix));
+        }
+        let shortest = limits::LEASE_SHORTEST;
+        (self.lease < shortest).then(|| format!("a lease of {:?} is shorter than {shortest:?}", self.lease))
+    }
+
+    /// Whether any machine may get `address`.
+    pub fn leases(&self, address: Ipv4Addr) -> bool {
+        self.pools.iter().any(|pool| pool.contains(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        let (address, prefix) = text.split_once('/').unwrap();
+        Network { address: address.parse().unwrap(), prefix: prefix.parse().unwrap() }
+    }
+
+    #[test]
+    fn the_upper_half_leaves_out_the_server() {
+        let range = |text: &str| text.parse::<Range>().unwrap();
+        let cases = [
+            ("10.0.0.1/24", vec![range("10.0.0.128-10.0.0.254")]),
+            ("10.0.0.200/24", vec![range("10.0.0.128-10.0.0.199"), range("10.0.0.201-10.0.0.254")]),
+            ("10.0.0.1/30", vec![range("10.0.0.2-10.0.0.2")]),
+            ("10.0.0.2/30", vec![]),
+            ("10.0.0.1/32", vec![]),
+        ];
+        for (text, expected) in cases {
+            let pools = Subnet::upper_half(network(text));
+            assert_eq!(pools, expected, "{text}");
+            assert_eq!(Subnet::new(network(text), pools).problem(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let with = |pool: &str| Subnet::new(network("10.0.0.1/24"), vec![pool.parse().unwrap()]);
+        assert_eq!(with("10.0.0.10-10.0.0.20").problem(), None);
+        assert!(with("10.0.0.10-10.0.1.20").problem().is_some());
+        assert!(with("10.0.0.0-10.0.0.20").problem().is_some());
+        let far = Subnet { routers: vec![Ipv4Addr::new(10, 0, 1, 1)], ..with("10.0.0.10-10.0.0.20") };
+        assert!(far.problem().is_some_and(|problem| problem.contains("10.0.1.1")));
+        assert!("10.0.0.9-10.0.0.8".parse::<Range>().is_err());
+    }
+}

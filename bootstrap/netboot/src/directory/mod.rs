@@ -1,0 +1,5 @@
+//! Who knows the machines: implementations of [`crate::machine::Directory`].
+
+mod memory;
+
+pub use memory::Memory;

@@ -1,0 +1,152 @@
+//! Files as answers: whole or in parts, with what a client needs to go on after a broken connection.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use futures::{StreamExt, stream};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Response, StatusCode};
+use http_body_util::StreamBody;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Frame;
+
+use super::range::{Part, part};
+use crate::limits;
+
+/// The body of every answer.
+pub type Body = BoxBody<Bytes, io::Error>;
+
+/// A body that is in memory.
+pub fn body(content: impl Into<Bytes>) -> Body {
+    Full::new(content.into()).map_err(|never| match never {}).boxed()
+}
+
+/// An answer in plain text.
+pub fn text(status: StatusCode, content: impl Into<Bytes>) -> Response<Body> {
+    typed(status, "text/plain; charset=utf-8", content)
+}
+
+/// An answer of a media type.
+pub fn typed(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(body(content));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// Answers with the file at `path`.
+pub async fn answer(path: &Path, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let opened = {
+        let path = path.to_owned();
+        tokio::task::spawn_blocking(move || Opened::open(&path))
+            .await
+            .unwrap_or_else(|error| Err(error.into()))
+    };
+    match opened {
+        Ok(opened) => opened.answer(method, asked),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => not_found(),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "the file cannot be served");
+            text(StatusCode::INTERNAL_SERVER_ERROR, "the file cannot be read; the server's log says why\n")
+        }
+    }
+}
+
+/// There is nothing there.
+pub fn not_found() -> Response<Body> {
+    text(StatusCode::NOT_FOUND, "not found\n")
+}
+
+struct Opened {
+    file: Arc<File>,
+    length: u64,
+    /// Changes with the file.
+    tag: String,
+    modified: String,
+}
+
+impl Opened {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let changed = metadata.modified()?;
+        let nanoseconds = changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let length = metadata.len();
+        let modified = DateTime::<Utc>::from(changed).format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        Ok(Self { file: Arc::new(file), length, tag: format!("\"{length:x}-{nanoseconds:x}\""), modified })
+    }
+
+    fn answer(self, method: &Method, asked: &HeaderMap) -> Response<Body> {
+        let header = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let known = header(header::IF_NONE_MATCH);
+        let unchanged =
+            known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == self.tag || tag.trim() == "*"));
+        // A part of another file is of no use: then the whole is the answer (RFC 9110, section 13.1.5).
+        let same = header(header::IF_RANGE).is_none_or(|known| known == self.tag || known == self.modified);
+        let range = header(header::RANGE).filter(|_| same && *method == Method::GET);
+        let (status, first, length) = match part(range, self.length) {
+            _ if unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
+            Part::Whole => (StatusCode::OK, 0, self.length),
+            Part::Bytes(first, last) => (StatusCode::PARTIAL_CONTENT, first, last - first + 1),
+            Part::Impossible => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+        };
+        let has_body = *method != Method::HEAD && length > 0;
+        let content = if has_body { parts(self.file.clone(), first, length) } else { body(Bytes::new()) };
+        let mut response = Response::new(content);
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let mut set = |name, value: String| {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
+            }
+        };
+        set(header::ETAG, self.tag);
+        set(header::LAST_MODIFIED, self.modified);
+        set(header::ACCEPT_RANGES, "bytes".into());
+        match status {
+            StatusCode::PARTIAL_CONTENT => {
+                set(header::CONTENT_RANGE, format!("bytes {first}-{}/{}", first + length - 1, self.length));
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                set(header::CONTENT_RANGE, format!("bytes */{}", self.length))
+            }
+            _ => {}
+        }
+        if status != StatusCode::NOT_MODIFIED {
+            set(header::CONTENT_LENGTH, length.to_string());
+            set(header::CONTENT_TYPE, "application/octet-stream".into());
+        }
+        response
+    }
+}
+
+/// `length` bytes from `first` on, read while earlier ones are sent.
+fn parts(file: Arc<File>, first: u64, length: u64) -> Body {
+    let end = first + length;
+    let offsets = (first..end).step_by(limits::FILE_PART);
+    let reads = stream::iter(offsets).map(move |offset| {
+        let file = file.clone();
+        let length = usize::try_from(end - offset).unwrap_or(usize::MAX).min(limits::FILE_PART);
+        async move {
+            let read = tokio::task::spawn_blocking(move || read_at(&file, offset, length)).await;
+            read.unwrap_or_else(|error| Err(error.into())).map(Frame::data)
+        }
+    });
+    BodyExt::boxed(StreamBody::new(reads.buffered(2)))
+}
+
+fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Bytes> {
+    let mut content = vec![0; length];
+    file.read_exact_at(&mut content, offset)?;
+    Ok(content.into())
+}

@@ -1,0 +1,118 @@
+//! Takes connections, with TLS or without, and feeds their requests to a [`Site`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use machinery::clock::Clock;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::site::{Peer, Site};
+use crate::limits;
+
+/// How long to wait before the next try when the system refuses connections.
+const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Serves a site on any number of addresses.
+#[derive(Clone)]
+pub struct Listener {
+    site: Arc<Site>,
+    tls: Option<Arc<ServerConfig>>,
+    connections: Arc<Semaphore>,
+    clock: Clock,
+}
+
+impl Listener {
+    /// A listener with TLS, or without.
+    pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock) -> Self {
+        Self { site, tls, connections: Arc::new(Semaphore::new(limits::CONNECTIONS)), clock }
+    }
+
+    /// Accepts connections until `shutdown`. Those that are open then are cut off: boot files and images can be asked for again.
+    pub fn run(self, tcp: TcpListener, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (inner, shutdown) = (tasks.clone(), shutdown.clone());
+        tasks.spawn(async move {
+            loop {
+                let accepted = tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => return,
+                    accepted = tcp.accept() => accepted,
+                };
+                let (stream, address) = match accepted {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        self.clock.sleep(ACCEPT_AGAIN).await;
+                        continue;
+                    }
+                };
+                let Ok(local) = stream.local_addr() else { continue };
+                // Without it small answers wait for the client's acknowledgement. An error means it is gone.
+                let _ = stream.set_nodelay(true);
+                let (listener, shutdown) = (self.clone(), shutdown.clone());
+                inner.spawn(async move {
+                    tokio::select! {
+                        biased;
+                        () = shutdown.cancelled() => {}
+                        () = listener.connection(stream, address, local) => {}
+                    }
+                });
+            }
+        });
+    }
+
+    async fn connection(&self, stream: tokio::net::TcpStream, address: SocketAddr, local: SocketAddr) {
+        let Ok(_permit) = self.connections.try_acquire() else {
+            tracing::warn!(%address, "too many connections");
+            return;
+        };
+        let Some(tls) = &self.tls else {
+            return self.requests(stream, Peer { address, local, certificate: None }).await;
+        };
+        let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
+        match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
+            Err(_) => tracing::debug!(%address, "the TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(%address, %error, "TLS handshake"),
+            Ok(Ok(stream)) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+                let certificate = shown.map(|certificate| fingerprint(certificate));
+                self.requests(stream, Peer { address, local, certificate }).await;
+            }
+        }
+    }
+
+    async fn requests<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(&self, stream: S, peer: Peer) {
+        let service = service_fn(|request: Request<Incoming>| {
+            let peer = &peer;
+            async move {
+                let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                let response = self.site.answer(request, peer).await;
+                tracing::debug!(client = %peer.address, %method, path, status = response.status().as_u16(), "HTTP");
+                Ok::<_, std::convert::Infallible>(response)
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits::HANDSHAKE)
+            .serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "connection");
+        }
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn fingerprint(certificate: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,7 @@
+//! The HTTP service: boot files and scripts, images, and what agents and installed machines ask for.
+
+pub mod file;
+pub mod listener;
+pub mod range;
+pub mod script;
+pub mod site;

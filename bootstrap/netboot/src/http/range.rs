@@ -1,0 +1,75 @@
+//! Which part of a file a request asks for (RFC 9110, section 14).
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// From the first to the last byte, both included.
+    Bytes(u64, u64),
+    /// The file has no such bytes.
+    Impossible,
+}
+
+/// Reads the header `Range` for a file of `length` bytes. Another unit, several ranges at once, and what is no range at all are ignored,
+/// as the standard allows: the answer is the whole file.
+pub fn part(header: Option<&str>, length: u64) -> Part {
+    let Some((first, last)) = header.and_then(single) else { return Part::Whole };
+    let last_byte = length.saturating_sub(1);
+    match (first, last) {
+        (Some(first), Some(last)) if first > last => Part::Whole,
+        (Some(first), _) if first >= length => Part::Impossible,
+        (Some(first), last) => Part::Bytes(first, last.unwrap_or(last_byte).min(last_byte)),
+        (None, Some(0)) => Part::Impossible,
+        (None, Some(_)) if length == 0 => Part::Impossible,
+        (None, Some(count)) => Part::Bytes(length.saturating_sub(count), last_byte),
+        (None, None) => Part::Whole,
+    }
+}
+
+fn single(header: &str) -> Option<(Option<u64>, Option<u64>)> {
+    let (unit, range) = header.split_once('=')?;
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return None;
+    }
+    let (first, last) = range.trim().split_once('-')?;
+    let number = |text: &str| match text.trim() {
+        "" => Some(None),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(Some(digits.parse().unwrap_or(u64::MAX)))
+        }
+        _ => None,
+    };
+    Some((number(first)?, number(last)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let cases = [
+            (None, 10, Part::Whole),
+            (Some("bytes=0-0"), 10, Part::Bytes(0, 0)),
+            (Some("bytes=2-"), 10, Part::Bytes(2, 9)),
+            (Some("bytes=2-99"), 10, Part::Bytes(2, 9)),
+            (Some("bytes=2-99999999999999999999999"), 10, Part::Bytes(2, 9)),
+            (Some("bytes=-3"), 10, Part::Bytes(7, 9)),
+            (Some("bytes=-30"), 10, Part::Bytes(0, 9)),
+            (Some("Bytes = 1 - 2"), 10, Part::Bytes(1, 2)),
+            (Some("bytes=10-"), 10, Part::Impossible),
+            (Some("bytes=-0"), 10, Part::Impossible),
+            (Some("bytes=0-"), 0, Part::Impossible),
+            (Some("bytes=-1"), 0, Part::Impossible),
+            (Some("bytes=5-2"), 10, Part::Whole),
+            (Some("bytes=0-1,3-4"), 10, Part::Whole),
+            (Some("lines=0-1"), 10, Part::Whole),
+            (Some("bytes=-"), 10, Part::Whole),
+            (Some("bytes=a-b"), 10, Part::Whole),
+        ];
+        for (header, length, expected) in cases {
+            assert_eq!(part(header, length), expected, "{header:?} of {length}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is served at which path.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::file::{self, Body};
+use super::script::{self, script};
+use crate::boot_files::BootFiles;
+use crate::client::Processor;
+use crate::mac::MacAddress;
+use crate::machine::Directory;
+
+/// The two ends of a connection.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The client.
+    pub address: SocketAddr,
+    /// The address of this server that it came to.
+    pub local: SocketAddr,
+    /// SHA-256 of the certificate that it proved to have, in hexadecimal digits.
+    pub certificate: Option<String>,
+}
+
+/// Everything that is served.
+pub struct Site {
+    /// What machines boot.
+    pub boot: BootFiles,
+    /// The names of [`BootFiles::tftp_names`].
+    pub tftp: BTreeSet<String>,
+    /// A folder whose files are served below `/images/`.
+    pub images: Option<PathBuf>,
+    /// Who knows the machines.
+    pub directory: Arc<dyn Directory>,
+    /// The port of HTTP.
+    pub http_port: u16,
+    /// The port of HTTPS, when there is one.
+    pub https_port: Option<u16>,
+}
+
+impl Site {
+    /// Answers a request.
+    pub async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+        let path = request.uri().path();
+        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        match segments.as_slice() {
+            _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
+            ["healthz"] => file::text(StatusCode::OK, "ok\n"),
+            ["boot", "script", name] => self.script(name, request.uri().query(), peer),
+            ["boot", rest @ ..] => match self.boot.path(&rest.join("/"), &self.tftp) {
+                Some(path) => file::answer(&path, request.method(), request.headers()).await,
+                None => file::not_found(),
+            },
+            ["images", rest @ ..] => match self.image(&rest.join("/")) {
+                Some(path) => file::answer(&path, request.method(), request.headers()).await,
+                None => file::not_found(),
+            },
+            _ => file::not_found(),
+        }
+    }
+
+    fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
+        let Some(Ok(mac)) = name.strip_suffix(".ipxe").map(str::parse::<MacAddress>) else {
+            return file::not_found();
+        };
+        let processor = query.and_then(|query| query.strip_prefix("processor=")).map(Processor::from_name);
+        let processor = match processor {
+            None => Processor::X86_64,
+            Some(Some(processor)) => processor,
+            Some(None) => return file::not_found(),
+        };
+        let local = peer.local.ip();
+        let (http, https) = (
+            format!("http://{}", socket(local, self.http_port)),
+            self.https_port.map(|port| format!("https://{}", socket(local, port))),
+        );
+        let server = script::Server {
+            http: &http,
+            https: https.as_deref(),
+            has_kernel: self.boot.kernels.contains_key(&processor)
+                && self.boot.initial.contains_key(&processor),
+            arguments: &self.boot.arguments,
+        };
+        let boot = self.directory.machine(mac).boot;
+        file::text(StatusCode::OK, script(mac, processor, &boot, &server))
+    }
+
+    /// The file below the folder of images. Neither dots nor links lead out of it.
+    fn image(&self, name: &str) -> Option<PathBuf> {
+        let root = self.images.as_ref()?;
+        let name = percent_decoded(name)?;
+        let plain = |part| matches!(part, Component::Normal(_));
+        if name.is_empty() || name.contains('\0') || !Path::new(&name).components().all(plain) {
+            return None;
+        }
+        let path = root.join(name).canonicalize().ok()?;
+        path.starts_with(root.canonicalize().ok()?).then_some(path)
+    }
+}
+
+/// `ADDRESS:PORT`, with brackets where they are needed. An address of IPv4 in the clothes of IPv6 is written as what it is.
+fn socket(address: IpAddr, port: u16) -> String {
+    SocketAddr::new(address.to_canonical(), port).to_string()
+}
+
+/// Undoes `%41`; `None` for what is no such thing, or not UTF-8.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = after;
+        } else {
+            bytes.push(*byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

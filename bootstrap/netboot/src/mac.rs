@@ -1,0 +1,84 @@
+//! Ethernet addresses.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The address of an Ethernet interface. Machines are known by the one that they boot from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl MacAddress {
+    /// With dashes, as objects are named: `52-54-00-12-34-56`.
+    pub fn dashed(self) -> String {
+        self.to_string().replace(':', "-")
+    }
+
+    /// The address that an interface gives itself in a network of IPv6 (RFC 4291, modified EUI-64): the last eight bytes of it.
+    pub fn interface_identifier(self) -> [u8; 8] {
+        let [a, b, c, d, e, f] = self.0;
+        [a ^ 2, b, c, 0xff, 0xfe, d, e, f]
+    }
+
+    /// The reverse of [`MacAddress::interface_identifier`]; `None` when the identifier was made in another way.
+    pub fn of_interface_identifier(identifier: [u8; 8]) -> Option<Self> {
+        match identifier {
+            [a, b, c, 0xff, 0xfe, d, e, f] => Some(Self([a ^ 2, b, c, d, e, f])),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, f] = self.0;
+        write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+    }
+}
+
+impl fmt::Debug for MacAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// The text is not six bytes in hexadecimal digits with colons or dashes between them.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0:?} is not a MAC address: write it as 52:54:00:12:34:56")]
+pub struct NotAMacAddress(pub String);
+
+impl FromStr for MacAddress {
+    type Err = NotAMacAddress;
+
+    fn from_str(text: &str) -> Result<Self, NotAMacAddress> {
+        let wrong = || NotAMacAddress(text.to_owned());
+        let separator = if text.contains('-') { '-' } else { ':' };
+        let mut bytes = [0; 6];
+        let mut parts = text.split(separator);
+        for byte in &mut bytes {
+            let part = parts.next().ok_or_else(wrong)?;
+            if part.len() != 2 || !part.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return Err(wrong());
+            }
+            *byte = u8::from_str_radix(part, 16).map_err(|_| wrong())?;
+        }
+        if parts.next().is_some() { Err(wrong()) } else { Ok(Self(bytes)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_read_and_written() {
+        for text in ["52:54:00:AB:cd:ef", "52-54-00-ab-cd-ef"] {
+            let address: MacAddress = text.parse().unwrap();
+            assert_eq!(address.to_string(), "52:54:00:ab:cd:ef");
+            assert_eq!(address.dashed(), "52-54-00-ab-cd-ef");
+            assert_eq!(MacAddress::of_interface_identifier(address.interface_identifier()), Some(address));
+        }
+        for text in ["", "52:54:00:ab:cd", "52:54:00:ab:cd:ef:01", "5:54:00:ab:cd:ef", "+2:54:00:ab:cd:ef"] {
+            assert!(text.parse::<MacAddress>().is_err(), "{text}");
+        }
+    }
+}
