@@ -98,7 +98,7 @@ fn listen(socket: &OwnedFd, count: &watch::Sender<u64>, loader: &Loader) -> io::
             }
             Err(Errno::INTR) => {}
             // Messages came too quickly: what is missing is found by looking.
-            Err(Errno::NOBUFS) => loader.load_for_all("/sys/devices".as_ref()),
+            Err(Errno::NOBUFS) => loader.load_for_all("/sys/bus".as_ref()),
             Err(error) => return error.into(),
         }
     }

@@ -94,7 +94,7 @@ fn work(tools: Tools) -> Result<Infallible> {
 
 /// Loads the drivers of what is there, and those that no device asks for.
 fn load_drivers(loader: &Loader, always: &[String], journal: &Journal) {
-    loader.load_for_all("/sys/devices".as_ref());
+    loader.load_for_all("/sys/bus".as_ref());
     always.iter().for_each(|module| loader.load(module));
     journal.line("drivers are loaded");
     if Path::new("/sys/firmware/efi").exists() {

@@ -163,14 +163,16 @@ impl Loader {
         }
     }
 
-    /// Loads what the devices below `folder` (`/sys/devices`) ask for, until no further ones appear. Devices that a driver finds later
-    /// are told by [`crate::devices`].
+    /// Loads what the devices of all buses in `folder` (`/sys/bus`) ask for, until no further ones appear: first those of networks, since
+    /// the machine waits for its address. Devices that a driver finds later are told by [`crate::devices`].
     pub fn load_for_all(&self, folder: &Path) {
         let mut asked = BTreeSet::new();
         loop {
-            let mut found = BTreeSet::new();
-            collect(folder, &mut found);
-            let new: Vec<String> = found.difference(&asked).cloned().collect();
+            let found = modaliases(folder);
+            let mut new: Vec<String> = found.difference(&asked).cloned().collect();
+            if new.iter().any(|modalias| is_network(modalias)) {
+                new.retain(|modalias| is_network(modalias));
+            }
             if new.is_empty() {
                 return;
             }
@@ -180,19 +182,18 @@ impl Loader {
     }
 }
 
-fn collect(folder: &Path, found: &mut BTreeSet<String>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            collect(&entry.path(), found);
-        } else if entry.file_name() == "modalias"
-            && let Ok(text) = std::fs::read_to_string(entry.path())
-            && !text.trim().is_empty()
-        {
-            found.insert(text.trim().to_owned());
-        }
-    }
+/// Network controllers on PCI (class 02), and those of virtio.
+fn is_network(modalias: &str) -> bool {
+    modalias.starts_with("virtio:d00000001") || modalias.starts_with("pci:") && modalias.contains("bc02sc")
+}
+
+/// What all devices of all buses say of themselves.
+fn modaliases(buses: &Path) -> BTreeSet<String> {
+    let list =
+        |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let devices = list(buses.to_owned()).flat_map(|bus| list(bus.join("devices")));
+    let texts = devices.filter_map(|device| std::fs::read_to_string(device.join("modalias")).ok());
+    texts.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
 
 fn load(path: &Path) -> Result<()> {
