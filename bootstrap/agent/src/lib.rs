@@ -1,3 +1,17 @@
 //! What runs on a machine that was booted over the network: `/init` of the initramfs that this program packs of itself.
+//!
+//! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and does what that says: inspect, clean, deploy,
+//! restart. It decides nothing by itself.
 
+mod devices;
+mod init;
+pub mod inventory;
+pub mod journal;
+pub mod machine;
+pub mod modules;
+pub mod network;
 pub mod protocol;
+pub mod server;
+mod work;
+
+pub use init::{is_init, run};

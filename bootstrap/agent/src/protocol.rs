@@ -21,7 +21,7 @@ pub struct Configuration {
     pub servers: Vec<String>,
     /// The certificate authority of the server, PEM.
     pub certificate_authority: String,
-    /// Kernel modules, in the order in which they are loaded: paths below `/lib/modules`.
+    /// Names of kernel modules that are loaded although no device asks for them.
     pub modules: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ pub mod dhcp4;
 pub mod directory;
 pub mod error;
 pub mod http;
+pub mod image;
 pub mod limits;
 pub mod mac;
 pub mod machine;

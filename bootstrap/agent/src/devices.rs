@@ -1,0 +1,129 @@
+//! What the kernel says about devices that come (uevents): their drivers are loaded, and who waits for devices knows when it is quiet.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, netlink};
+use tokio::sync::watch;
+
+use crate::journal::Journal;
+use crate::modules::Loader;
+
+/// The multicast group of the kernel's own messages.
+const GROUP: u32 = 1;
+/// Bytes of a message, which the kernel bounds by 2 KiB for the variables and a path.
+const MESSAGE_BYTES_MAX: usize = 8192;
+/// No device for this long: the machine's drivers have found what there is.
+const QUIET: Duration = Duration::from_millis(700);
+/// Drivers that find devices for longer than this are not waited for.
+const SETTLE_MAX: Duration = Duration::from_secs(20);
+
+/// Counts the devices that have come.
+#[derive(Clone)]
+pub struct Devices(watch::Receiver<u64>);
+
+impl Devices {
+    /// Loads the drivers of all devices, present and coming.
+    ///
+    /// # Errors
+    /// The kernel gives no socket for its messages.
+    pub fn watch(loader: Arc<Loader>, journal: &Journal) -> Result<Self> {
+        // The socket is there before the first look at what is present: no device is missed in between.
+        let socket = rustix::net::socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            Some(netlink::KOBJECT_UEVENT),
+        )
+        .context("cannot listen to the kernel's messages about devices")?;
+        rustix::net::bind(&socket, &netlink::SocketAddrNetlink::new(0, GROUP))
+            .context("cannot listen to the kernel's messages about devices")?;
+        let (count, counted) = watch::channel(0);
+        let journal = journal.clone();
+        // A thread of its own: it waits for ever, and loading a driver waits for its devices.
+        std::thread::Builder::new()
+            .name("devices".into())
+            .spawn(move || {
+                let error = listen(&socket, &count, &loader);
+                journal.line(format!("no more messages about devices: {error}"));
+            })
+            .context("cannot start a thread")?;
+        Ok(Self(counted))
+    }
+
+    /// Waits until another device has come, at most `time`.
+    pub async fn more(&mut self, time: Duration) {
+        // Without news, and without anybody who could bring some, the time passes.
+        let _ = tokio::time::timeout(time, async {
+            if self.0.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits until no further devices come.
+    pub async fn settle(&self) {
+        let mut counted = self.0.clone();
+        let quiet = async {
+            loop {
+                counted.borrow_and_update();
+                match tokio::time::timeout(QUIET, counted.changed()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) | Err(_) => return,
+                }
+            }
+        };
+        // After SETTLE_MAX what is there has to do.
+        let _ = tokio::time::timeout(SETTLE_MAX, quiet).await;
+    }
+}
+
+/// Loads the drivers of what comes, until the kernel says no more.
+fn listen(socket: &OwnedFd, count: &watch::Sender<u64>, loader: &Loader) -> io::Error {
+    let mut buffer = vec![0; MESSAGE_BYTES_MAX];
+    loop {
+        match rustix::net::recv(socket, buffer.as_mut_slice(), RecvFlags::empty()) {
+            Ok((length, _)) => {
+                if let Some(modalias) = added(&buffer[..length]) {
+                    count.send_modify(|count| *count += 1);
+                    if let Some(modalias) = modalias {
+                        loader.load_for(modalias);
+                    }
+                }
+            }
+            Err(Errno::INTR) => {}
+            // Messages came too quickly: what is missing is found by looking.
+            Err(Errno::NOBUFS) => loader.load_for_all("/sys/bus".as_ref()),
+            Err(error) => return error.into(),
+        }
+    }
+}
+
+/// For a message that a device has come: the `MODALIAS` that it has, or has not.
+fn added(message: &[u8]) -> Option<Option<&str>> {
+    let mut fields = message.split(|byte| *byte == 0).filter_map(|field| std::str::from_utf8(field).ok());
+    if !fields.next()?.starts_with("add@") {
+        return None;
+    }
+    Some(fields.find_map(|field| field.strip_prefix("MODALIAS=")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_kernel() {
+        let message = b"add@/devices/pci0000:00/virtio0\0ACTION=add\0MODALIAS=virtio:d1v2\0SEQNUM=7\0";
+        assert_eq!(added(message), Some(Some("virtio:d1v2")));
+        assert_eq!(added(b"add@/devices/x\0ACTION=add\0"), Some(None));
+        assert_eq!(added(b"remove@/devices/x\0ACTION=remove\0MODALIAS=a\0"), None);
+        assert_eq!(added(b""), None);
+        assert_eq!(added(b"\xff\xfe\0"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! The first process of the machine. It never ends: the kernel would stop.
+
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use rustix::mount::{MountFlags, mount};
+
+use crate::devices::Devices;
+use crate::journal::Journal;
+use crate::machine::{Arguments, CONFIGURATION, configuration};
+use crate::modules::Loader;
+use crate::network::{Tools, ask_on_all};
+use crate::work::Agent;
+
+/// File system, where, options.
+const MOUNTS: &[(&str, &str, &str)] = &[
+    ("proc", "/proc", ""),
+    ("sysfs", "/sys", ""),
+    ("devtmpfs", "/dev", "mode=0755"),
+    ("tmpfs", "/run", "mode=0755"),
+    ("tmpfs", "/tmp", "mode=1777"),
+];
+/// The variables of UEFI; on a machine that was started by BIOS there are none.
+const FIRMWARE_VARIABLES: &str = "/sys/firmware/efi/efivars";
+/// Between two starts of the agent's work after a panic.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Whether this process is the first of a machine that was booted with an initramfs of [`crate::protocol::Configuration`]. In a container
+/// a program is the first process too, but it has no configuration of an agent.
+pub fn is_init() -> bool {
+    std::process::id() == 1 && Path::new(CONFIGURATION).exists()
+}
+
+/// Runs the agent, for ever.
+///
+/// # Errors
+/// This process is not the first of a machine: an agent empties disks.
+pub fn run() -> Result<Infallible> {
+    ensure!(
+        is_init(),
+        "the agent runs as /init of an initramfs that firstlight has packed, and nowhere else"
+    );
+    let clock = Clock::system();
+    let journal = Journal::new(clock.clone());
+    journal.line(format!("agent {} starts", env!("CARGO_PKG_VERSION")));
+    note_panics(&journal);
+    mount_all(&journal);
+    loop {
+        let tools = Tools { clock: clock.clone(), random: Random::system(), journal: journal.clone() };
+        match catch_unwind(AssertUnwindSafe(|| work(tools))) {
+            Ok(Ok(never)) => match never {},
+            Ok(Err(error)) => journal.line(format!("{error:#}")),
+            // What it said is in the log.
+            Err(_panic) => {}
+        }
+        pause(&clock);
+    }
+}
+
+fn pause(clock: &Clock) {
+    // Without a runtime there is nothing to wait with, and nothing to do but try again.
+    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        runtime.block_on(clock.sleep(AGAIN));
+    }
+}
+
+fn work(tools: Tools) -> Result<Infallible> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.context("cannot start")?.block_on(async {
+        let arguments = Arguments::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
+        let configuration = configuration(&arguments)?;
+        let loader = Arc::new(Loader::of_initramfs(tools.journal.clone())?);
+        let devices = Devices::watch(loader.clone(), &tools.journal)?;
+        let drivers = tokio::task::spawn_blocking({
+            let (journal, always) = (tools.journal.clone(), configuration.modules.clone());
+            move || load_drivers(&loader, &always, &journal)
+        });
+        let network = ask_on_all(arguments.boot, tools.clone(), devices.clone())?;
+        let agent = Agent::new(tools.clone(), arguments, configuration, network, devices)?;
+        let drivers = async {
+            if let Err(error) = drivers.await {
+                tools.journal.line(format!("cannot load drivers: {error}"));
+            }
+        };
+        tokio::join!(agent.work(), drivers).0
+    })
+}
+
+/// Loads the drivers of what is there, and those that no device asks for.
+fn load_drivers(loader: &Loader, always: &[String], journal: &Journal) {
+    loader.load_for_all("/sys/bus".as_ref());
+    always.iter().for_each(|module| loader.load(module));
+    journal.line("drivers are loaded");
+    if Path::new("/sys/firmware/efi").exists() {
+        loader.load("efivarfs");
+        mount_one("efivarfs", FIRMWARE_VARIABLES, "", journal);
+    }
+}
+
+fn mount_all(journal: &Journal) {
+    for (kind, target, options) in MOUNTS {
+        mount_one(kind, target, options, journal);
+    }
+}
+
+fn mount_one(kind: &str, target: &str, options: &str, journal: &Journal) {
+    // Of sysfs the folder is there already.
+    let _ = std::fs::create_dir_all(target);
+    let data = std::ffi::CString::new(options).unwrap_or_default();
+    match mount(kind, target, kind, MountFlags::NOSUID, data.as_c_str()) {
+        // Mounted by the kernel, or before a panic.
+        Ok(()) | Err(rustix::io::Errno::BUSY) => {}
+        Err(error) => journal.line(format!("cannot mount {target}: {error}")),
+    }
+}
+
+fn note_panics(journal: &Journal) {
+    let journal = journal.clone();
+    std::panic::set_hook(Box::new(move |panic| journal.line(format!("internal error: {panic}"))));
+}

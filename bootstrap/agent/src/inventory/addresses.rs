@@ -1,0 +1,100 @@
+//! Where a device is, read from its path in `/sys/devices`.
+
+use std::path::Path;
+
+/// The parts of the real path of a device (`…/device`), from the root on.
+pub fn parts(device: &Path) -> Vec<String> {
+    let Ok(real) = std::fs::canonicalize(device) else { return Vec::new() };
+    real.iter().filter_map(|part| part.to_str().map(str::to_owned)).collect()
+}
+
+/// The PCI address nearest to the device: `0000:00:04.0`.
+pub fn pci(parts: &[String]) -> Option<&str> {
+    parts.iter().rev().map(String::as_str).find(|part| is_pci(part))
+}
+
+fn is_pci(part: &str) -> bool {
+    let hexadecimal =
+        |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let fields: Vec<&str> = part.split([':', '.']).collect();
+    matches!(fields[..], [domain, bus, slot, function]
+        if hexadecimal(domain, 4) && hexadecimal(bus, 2) && hexadecimal(slot, 2) && hexadecimal(function, 1))
+        && part.as_bytes().get(10) == Some(&b'.')
+}
+
+/// The names that udev would give a disk in `/dev/disk/by-path` (systemd's `path_id`), the usual one first.
+pub fn by_path(parts: &[String], namespace: Option<&str>) -> Vec<String> {
+    let Some(pci) = pci(parts) else { return Vec::new() };
+    let base = format!("pci-{pci}");
+    let find =
+        |prefix: &str| parts.iter().find_map(|part| part.strip_prefix(prefix).filter(|rest| is_number(rest)));
+    let hctl = parts.last().filter(|part| part.split(':').count() == 4 && part.split(':').all(is_number));
+    let usb = parts
+        .iter()
+        .rev()
+        .find_map(|part| part.split_once('-').map(|(_, port)| port).filter(|port| is_usb(port)));
+    let names = if let Some(namespace) = namespace {
+        vec![format!("{base}-nvme-{namespace}")]
+    } else if let Some(hctl) = hctl {
+        // The host's number is counted from the first host of the adapter, which is nearly always its only one.
+        let lun = format!("0:{}", hctl.split_once(':').map_or("0:0:0", |(_, rest)| rest));
+        match (usb, find("ata")) {
+            (Some(port), _) => vec![format!("{base}-usb-0:{port}-scsi-{lun}")],
+            (None, Some(port)) => vec![format!("{base}-ata-{port}"), format!("{base}-ata-{port}.0")],
+            (None, None) => vec![format!("{base}-scsi-{lun}")],
+        }
+    } else {
+        vec![base.clone(), format!("virtio-{base}")]
+    };
+    names.into_iter().map(|name| format!("/dev/disk/by-path/{name}")).collect()
+}
+
+/// An interface of a device at a port: `1.4:1.0`.
+fn is_usb(port: &str) -> bool {
+    port.split_once(':').is_some_and(|(port, interface)| {
+        port.split('.').all(is_number) && interface.split('.').all(is_number)
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_disks() {
+        let cases = [
+            ("devices/pci0000:00/0000:00:04.0/virtio1", None, "pci-0000:00:04.0"),
+            ("devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0", Some("1"), "pci-0000:01:00.0-nvme-1"),
+            (
+                "devices/pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0",
+                None,
+                "pci-0000:00:1f.2-ata-3",
+            ),
+            (
+                "devices/pci0000:00/0000:03:00.0/host0/target0:2:0/0:2:0:0",
+                None,
+                "pci-0000:03:00.0-scsi-0:2:0:0",
+            ),
+            (
+                "devices/pci0000:00/0000:00:05.0/virtio2/host6/target6:0:1/6:0:1:3",
+                None,
+                "pci-0000:00:05.0-scsi-0:0:1:3",
+            ),
+            (
+                "devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host7/target7:0:0/7:0:0:0",
+                None,
+                "pci-0000:00:14.0-usb-0:1:1.0-scsi-0:0:0:0",
+            ),
+        ];
+        for (path, namespace, expected) in cases {
+            let parts: Vec<String> = path.split('/').map(str::to_owned).collect();
+            assert_eq!(by_path(&parts, namespace)[0], format!("/dev/disk/by-path/{expected}"));
+        }
+        assert!(by_path(&["devices".into(), "platform".into()], None).is_empty());
+        assert!(!is_pci("0:0:0:0") && !is_pci("pci0000:00") && is_pci("0000:00:04.0"));
+    }
+}

@@ -1,0 +1,105 @@
+//! What the machine has, in the form of Metal3's `HardwareData.spec.hardware`.
+//!
+//! All of it is read from files below a root folder (`/sys`, `/proc`), so that recorded trees test it.
+
+mod addresses;
+pub mod disks;
+mod memory;
+mod nics;
+mod processor;
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+pub use disks::{Disk, Kind};
+
+/// What is known of the network beyond the files.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Name of an interface, and its IPv4 address.
+    pub addresses: Vec<(String, Ipv4Addr)>,
+    /// The interface that the machine was started from.
+    pub boot: Option<[u8; 6]>,
+}
+
+/// The inventory of the machine whose files are below `root`.
+pub fn inventory(root: &Path, known: &Known) -> Value {
+    let files = Files(root.to_owned());
+    let dmi = |name: &str| files.text(&format!("sys/class/dmi/id/{name}"));
+    let storage: Vec<Value> = disks::disks(root).iter().map(Disk::describe).collect();
+    without_empty(json!({
+        "systemVendor": {
+            "manufacturer": dmi("sys_vendor"),
+            "productName": dmi("product_name"),
+            "serialNumber": dmi("product_serial"),
+        },
+        "firmware": {"bios": {"vendor": dmi("bios_vendor"), "version": dmi("bios_version"), "date": dmi("bios_date")}},
+        "ramMebibytes": memory::mebibytes(&files),
+        "cpu": processor::describe(&files),
+        "nics": nics::nics(&files, known),
+        "storage": storage,
+        "hostname": hostname(&files),
+    }))
+}
+
+fn hostname(files: &Files) -> String {
+    files
+        .text("proc/sys/kernel/hostname")
+        .filter(|name| name != "(none)")
+        .unwrap_or_else(|| "localhost".into())
+}
+
+/// Leaves out what is not known.
+fn without_empty(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields
+                .into_iter()
+                .map(|(name, value)| (name, without_empty(value)))
+                .filter(|(_, value)| !value.is_null());
+            Value::Object(kept.collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_empty).collect()),
+        other => other,
+    }
+}
+
+/// The files of a machine.
+pub(crate) struct Files(PathBuf);
+
+impl Files {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    /// A file's text without blanks at its ends; `None` when it is missing, empty, or no text.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        text(&self.path(path))
+    }
+
+    pub(crate) fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.path(path)).ok()
+    }
+}
+
+/// As [`Files::text`].
+pub(crate) fn text(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Names in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests;

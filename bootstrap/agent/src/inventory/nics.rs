@@ -1,0 +1,59 @@
+//! The machine's network interfaces.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use serde_json::{Value, json};
+
+use super::addresses::{parts, pci};
+use super::{Files, Known, text};
+use crate::network::interfaces;
+
+/// `nics` of Metal3's hardware details: an entry for each address, or one without any.
+pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
+    let mut found = Vec::new();
+    for link in interfaces(&files.path("sys/class/net")) {
+        let folder = files.path("sys/class/net").join(&link.name);
+        let read = |path: &str| text(&folder.join(path));
+        let model = [read("device/vendor"), read("device/device")]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let place = parts(&folder.join("device"));
+        let entry = json!({
+            "name": link.name,
+            "mac": link.mac_text(),
+            "model": (!model.is_empty()).then_some(model),
+            // An interface without a cable says -1, or nothing.
+            "speedGbps": read("speed").and_then(|megabits| megabits.parse::<u32>().ok()).filter(|m| *m != u32::MAX).map(|m| m / 1000),
+            "pciAddress": pci(&place),
+            "pxe": known.boot == Some(link.mac),
+        });
+        let mut addresses: Vec<IpAddr> = known
+            .addresses
+            .iter()
+            .filter(|(name, _)| *name == link.name)
+            .map(|(_, address)| (*address).into())
+            .collect();
+        addresses.extend(of_version_6(files, &link.name).map(IpAddr::from));
+        if addresses.is_empty() {
+            found.push(entry.clone());
+        }
+        for address in addresses {
+            let mut entry = entry.clone();
+            entry["ip"] = json!(address.to_string());
+            found.push(entry);
+        }
+    }
+    found
+}
+
+/// The first IPv6 address of an interface that leads off the wire.
+fn of_version_6(files: &Files, interface: &str) -> Option<Ipv6Addr> {
+    let text = files.text("proc/net/if_inet6")?;
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let address = Ipv6Addr::from(u128::from_str_radix(fields.first()?, 16).ok()?);
+        (fields.last() == Some(&interface) && !address.is_unicast_link_local()).then_some(address)
+    })
+}

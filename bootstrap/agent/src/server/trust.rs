@@ -1,0 +1,179 @@
+//! Whom the agent trusts, and who it is itself.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+
+/// The certificate of this machine, made by itself, and kept in memory only: the server pins it at the first contact.
+pub struct Identity {
+    certificate: CertificateDer<'static>,
+    key: PrivatePkcs8KeyDer<'static>,
+}
+
+impl Identity {
+    /// Makes a new one.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn make() -> Result<Self> {
+        let key = KeyPair::generate().context("cannot make a key")?;
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "firstlight agent");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate = params.self_signed(&key).context("cannot make a certificate")?;
+        Ok(Self {
+            certificate: certificate.der().clone(),
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+        })
+    }
+}
+
+/// The certificates of a PEM text.
+///
+/// # Errors
+/// It holds none, or one that is none.
+pub fn authorities(pem: &str) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        roots
+            .add(certificate.context("the certificate authority is no PEM")?)
+            .context("the certificate authority is no certificate")?;
+    }
+    anyhow::ensure!(
+        !roots.is_empty(),
+        "there is no certificate authority: pack the initramfs with the server's"
+    );
+    Ok(roots)
+}
+
+/// TLS to the server: it is verified against `roots` alone, and this machine shows `identity`.
+///
+/// # Errors
+/// The certificates cannot be used.
+pub fn client_config(roots: RootCertStore, identity: &Identity) -> Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = AnyTime::new(roots, provider.clone())?;
+    let key = PrivateKeyDer::Pkcs8(identity.key.clone_key());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_client_auth_cert(vec![identity.certificate.clone()], key)
+        .context("the machine's certificate cannot be used")
+}
+
+/// TLS to where images are.
+///
+/// # Errors
+/// The certificates cannot be used.
+pub fn image_client_config(roots: RootCertStore) -> Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = AnyTime::new(roots, provider.clone())?;
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
+}
+
+/// Verifies as webpki does, but for a certificate that seems not to be valid yet at a time when it is: a machine whose clock has lost its
+/// battery believes in a year long ago, and would never be installed. A certificate that has expired stays refused.
+#[derive(Debug)]
+struct AnyTime(Arc<WebPkiServerVerifier>);
+
+impl AnyTime {
+    fn new(roots: RootCertStore, provider: Arc<CryptoProvider>) -> Result<Self> {
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        Ok(Self(built.context("the certificate authority cannot be used")?))
+    }
+}
+
+impl ServerCertVerifier for AnyTime {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let mut time = now;
+        // Each certificate of the chain can be the one that moves the time on.
+        for _ in 0..=intermediates.len() + 1 {
+            match self.0.verify_server_cert(end_entity, intermediates, name, ocsp, time) {
+                Err(Error::InvalidCertificate(CertificateError::NotValidYetContext {
+                    not_before, ..
+                })) if not_before > time => time = not_before,
+                done => return done,
+            }
+        }
+        self.0.verify_server_cert(end_entity, intermediates, name, ocsp, time)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertifiedIssuer, IsCa, date_time_ymd};
+
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_behind_is_no_hindrance_and_an_expired_certificate_is() {
+        let mut ca = CertificateParams::default();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        ca.not_before = date_time_ymd(2020, 1, 1);
+        let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["10.0.0.1".to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2026, 1, 1);
+        params.not_after = date_time_ymd(2027, 1, 1);
+        let server = params.signed_by(&key, &ca).unwrap();
+        let roots = authorities(&ca.pem()).unwrap();
+        let verifier = AnyTime::new(roots, Arc::new(ring::default_provider())).unwrap();
+        let seconds =
+            |years: u64| UnixTime::since_unix_epoch(std::time::Duration::from_secs(years * 31_557_600));
+        let verify = |name: &str, time: UnixTime| {
+            verifier.verify_server_cert(
+                server.der(),
+                &[],
+                &ServerName::try_from(name.to_owned()).unwrap(),
+                &[],
+                time,
+            )
+        };
+        assert!(verify("10.0.0.1", seconds(30)).is_ok());
+        assert!(verify("10.0.0.1", seconds(56)).is_ok());
+        assert!(verify("10.0.0.1", seconds(60)).is_err());
+        assert!(verify("10.0.0.2", seconds(30)).is_err());
+        assert!(authorities("").is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! An instruction being carried out.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::system::{RebootCommand, reboot};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use super::standing::Standing;
+use crate::devices::Devices;
+use crate::inventory::{Known, inventory};
+use crate::network::{Attached, Tools};
+use crate::protocol::{Action, Instruction, Progress, State};
+use crate::server::Server;
+
+/// A restart does not wait longer than this for the server to know of it.
+const TELL_TIME: Duration = Duration::from_secs(5);
+
+/// What instructions work with.
+#[derive(Clone)]
+#[allow(dead_code, reason = "instructions that write to disks need them")]
+pub struct Machine {
+    /// Time, randomness, the log.
+    pub tools: Tools,
+    /// The server.
+    pub server: Server,
+    /// The interfaces that have addresses.
+    pub attached: Vec<Attached>,
+    /// The interface that the machine was started from.
+    pub boot: [u8; 6],
+    /// Tells when all devices are there.
+    pub devices: Devices,
+    /// Where progress goes.
+    pub standing: Arc<Standing>,
+    /// Whom images are fetched from, PEM.
+    pub authorities: String,
+}
+
+/// What an instruction tells of itself while it runs, and by which it learns that it is to end.
+#[derive(Clone)]
+pub struct Task {
+    id: String,
+    standing: Arc<Standing>,
+    ended: Arc<AtomicBool>,
+}
+
+#[allow(dead_code, reason = "instructions that write to disks need them")]
+impl Task {
+    /// So many bytes are done, of so many.
+    pub fn progress(&self, message: &str, done: u64, total: u64) {
+        self.set(State::Running, message, done, total, None);
+    }
+
+    /// Fails when another instruction has come.
+    ///
+    /// # Errors
+    /// Then.
+    pub fn check(&self) -> Result<()> {
+        if self.ended.load(Ordering::Relaxed) {
+            bail!("ended by another instruction");
+        }
+        Ok(())
+    }
+
+    fn set(&self, state: State, message: &str, done: u64, total: u64, inventory: Option<Value>) {
+        let progress = Progress { id: self.id.clone(), state, message: message.to_owned(), done, total };
+        self.standing.set(progress, inventory);
+    }
+}
+
+/// An instruction being carried out.
+pub struct Job {
+    task: Task,
+    work: JoinHandle<()>,
+}
+
+impl Job {
+    /// Starts it.
+    pub fn start(instruction: Instruction, machine: Machine) -> Self {
+        let task = Task { id: instruction.id, standing: machine.standing.clone(), ended: Arc::default() };
+        let of_work = task.clone();
+        let work = tokio::spawn(async move {
+            let journal = machine.tools.journal.clone();
+            let name = name(&instruction.action);
+            if instruction.action != Action::Wait {
+                journal.line(format!("{name}: begins"));
+            }
+            of_work.set(State::Running, "", 0, 0, None);
+            // Its own task, so that a panic is a failure of this instruction and of nothing else.
+            let (inner, action) = (of_work.clone(), instruction.action);
+            let done = tokio::spawn(async move { carry_out(action, &inner, &machine).await }).await;
+            match done.context("internal error").flatten() {
+                Ok(inventory) => {
+                    if name != "wait" {
+                        journal.line(format!("{name}: done"));
+                    }
+                    of_work.set(State::Done, "", 0, 0, inventory);
+                }
+                Err(error) => {
+                    journal.line(format!("{name}: failed: {error:#}"));
+                    of_work.set(State::Failed, &format!("{error:#}"), 0, 0, None);
+                }
+            }
+        });
+        Self { task, work }
+    }
+
+    /// Of which instruction.
+    pub fn id(&self) -> &str {
+        &self.task.id
+    }
+
+    /// Ends it: after this it writes to no disk.
+    pub async fn end(self) {
+        self.task.ended.store(true, Ordering::Relaxed);
+        // Its failure is of no interest any more.
+        let _ = self.work.await;
+    }
+}
+
+fn name(action: &Action) -> &'static str {
+    match action {
+        Action::Wait => "wait",
+        Action::Inspect => "inspect",
+        Action::Clean { .. } => "clean",
+        Action::Deploy(_) => "deploy",
+        Action::Restart => "restart",
+        Action::PowerOff => "power off",
+    }
+}
+
+async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Option<Value>> {
+    match action {
+        Action::Wait => Ok(None),
+        Action::Inspect => {
+            machine.devices.settle().await;
+            let addresses = machine.attached.iter().map(|by| (by.link.name.clone(), by.address)).collect();
+            let known = Known { addresses, boot: Some(machine.boot) };
+            let found = tokio::task::spawn_blocking(move || inventory(Path::new("/"), &known)).await;
+            Ok(Some(found.context("cannot look at the machine")?))
+        }
+        Action::Clean { .. } | Action::Deploy(_) => bail!("this agent cannot do that"),
+        Action::Restart => leave(RebootCommand::Restart, task, machine).await,
+        Action::PowerOff => leave(RebootCommand::PowerOff, task, machine).await,
+    }
+}
+
+async fn leave(command: RebootCommand, task: &Task, machine: &Machine) -> Result<Option<Value>> {
+    task.set(State::Done, "the machine goes down", 0, 0, None);
+    machine.standing.known(TELL_TIME).await;
+    tokio::task::spawn_blocking(rustix::fs::sync).await.context("cannot write what is in memory")?;
+    reboot(command).context("the kernel refuses to go down")?;
+    Ok(None)
+}

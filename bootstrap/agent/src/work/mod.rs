@@ -1,0 +1,186 @@
+//! What the agent does with its server: it enrols, reports, asks what to do, and does it.
+
+mod job;
+mod standing;
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use rustls::ClientConfig;
+
+use job::{Job, Machine};
+use standing::Standing;
+
+use crate::devices::Devices;
+use crate::machine::{Arguments, enrolment};
+use crate::network::{Attached, Network, Tools};
+use crate::protocol::{Configuration, Enrolled};
+use crate::server::{Identity, Refusal, Server, authorities, client_config};
+
+const PAUSE_MIN: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(15);
+/// Reports are not sent more often than this while something runs.
+const REPORT_MIN: Duration = Duration::from_secs(1);
+/// A server that has not answered for so many times is looked for anew, on all interfaces.
+const FAILURES_MAX: u32 = 8;
+
+/// An agent with a network.
+pub struct Agent {
+    tools: Tools,
+    arguments: Arguments,
+    configuration: Configuration,
+    network: Network,
+    devices: Devices,
+    config: Arc<ClientConfig>,
+    standing: Arc<Standing>,
+}
+
+/// Why a conversation ended.
+enum End {
+    /// The server does not know this machine any more.
+    Unknown,
+    /// It does not answer.
+    Silent,
+}
+
+impl Agent {
+    /// An agent with a new certificate.
+    ///
+    /// # Errors
+    /// The authority of the configuration cannot be used.
+    pub fn new(
+        tools: Tools,
+        arguments: Arguments,
+        configuration: Configuration,
+        network: Network,
+        devices: Devices,
+    ) -> Result<Self> {
+        let roots = authorities(&configuration.certificate_authority)?;
+        let config = Arc::new(client_config(roots, &Identity::make()?)?);
+        let standing = Arc::new(Standing::new(tools.journal.clone()));
+        Ok(Self { tools, arguments, configuration, network, devices, config, standing })
+    }
+
+    /// Works, for ever.
+    ///
+    /// # Errors
+    /// None; the type says that it does not return.
+    pub async fn work(mut self) -> Result<Infallible> {
+        let mut job: Option<Job> = None;
+        loop {
+            let (server, by, enrolled) = self.enrol().await;
+            self.tools.journal.line(format!(
+                "{}: enrolled as {} by {}",
+                server.base(),
+                enrolled.name,
+                by.link.name
+            ));
+            let every = Duration::from_secs(enrolled.report_seconds.max(1));
+            let end = tokio::select! {
+                end = self.report(&server, every) => end,
+                end = self.obey(&server, &by, &mut job) => end,
+            };
+            if matches!(end, End::Silent) {
+                self.tools.journal.line(format!("{} does not answer; looking for it anew", server.base()));
+            }
+        }
+    }
+
+    /// Enrols at the first server that lets this machine in, by whichever interface leads there.
+    async fn enrol(&mut self) -> (Server, Attached, Enrolled) {
+        let (mut pause, mut said) = (PAUSE_MIN, String::new());
+        loop {
+            let attached = self.network.borrow_and_update().clone();
+            for by in &attached {
+                for base in &self.configuration.servers {
+                    let server = Server::new(base, &self.config, Some(by.address.into()));
+                    let enrolment = enrolment(Path::new("/"), &self.arguments, by);
+                    match server.enrol(&enrolment).await {
+                        Ok(enrolled) => return (server, by.clone(), enrolled),
+                        Err(error) => {
+                            let text = format!("cannot enrol by {}: {error:#}", by.link.name);
+                            if text != said {
+                                self.tools.journal.line(&text);
+                                said = text;
+                            }
+                        }
+                    }
+                }
+            }
+            // A new address is a new chance at once.
+            let again = tokio::time::timeout(pause, self.network.changed()).await;
+            pause = if again.is_ok() { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
+        }
+    }
+
+    /// Tells the server how things stand, at least every `every`.
+    async fn report(&self, server: &Server, every: Duration) -> End {
+        let mut failures = 0;
+        loop {
+            let unsent = self.standing.report();
+            match server.report(&unsent).await {
+                Ok(()) => {
+                    failures = 0;
+                    self.standing.reported(&unsent);
+                }
+                Err(Refusal::Unknown) => return End::Unknown,
+                // Not into the log, which would be a reason for the next report.
+                Err(Refusal::Other(_)) => failures += 1,
+            }
+            if failures >= FAILURES_MAX {
+                return End::Silent;
+            }
+            let pause = (REPORT_MIN * 2u32.saturating_pow(failures)).min(PAUSE_MAX);
+            self.tools.clock.sleep(pause).await;
+            if failures == 0 {
+                // Elapsed: time to say that the machine lives.
+                let _ = tokio::time::timeout(every.saturating_sub(pause), self.standing.news()).await;
+            }
+        }
+    }
+
+    /// Asks for instructions and starts them.
+    async fn obey(&self, server: &Server, by: &Attached, job: &mut Option<Job>) -> End {
+        let mut failures = 0;
+        loop {
+            let after = job.as_ref().map(|job| job.id().to_owned());
+            match server.instruction(after.as_deref()).await {
+                Ok(None) => failures = 0,
+                Ok(Some(instruction)) if after.as_deref() == Some(&instruction.id) => failures = 0,
+                Ok(Some(instruction)) => {
+                    failures = 0;
+                    if let Some(job) = job.take() {
+                        job.end().await;
+                    }
+                    *job = Some(Job::start(instruction, self.machine(server, by)));
+                    continue;
+                }
+                Err(Refusal::Unknown) => return End::Unknown,
+                Err(Refusal::Other(error)) => {
+                    failures += 1;
+                    if failures >= FAILURES_MAX {
+                        return End::Silent;
+                    }
+                    self.tools.journal.line(format!("{error:#}"));
+                }
+            }
+            let pause = PAUSE_MIN * 2u32.saturating_pow(failures);
+            self.tools.clock.sleep(pause.min(PAUSE_MAX)).await;
+        }
+    }
+
+    fn machine(&self, server: &Server, by: &Attached) -> Machine {
+        Machine {
+            tools: self.tools.clone(),
+            server: server.clone(),
+            attached: self.network.borrow().clone(),
+            boot: self.arguments.boot.unwrap_or(by.link.mac),
+            devices: self.devices.clone(),
+            standing: self.standing.clone(),
+            authorities: self.configuration.certificate_authority.clone(),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What machines are booted with, made of this program and the site's own kernels: initramfs, unified kernel images, ISO images.
+
+pub mod initramfs;
+mod modules;
+mod pieces;
+pub mod program;
+pub mod uki;
+
+pub use modules::KernelModules;
+pub use pieces::{Piece, Pieces};

@@ -1,0 +1,254 @@
+//! The modules of a kernel: those that a machine needs to reach its network and its disks, with what they say of themselves.
+//!
+//! A module describes itself in its section `.modinfo`; so a kernel's package that was only unpacked is enough, and `depmod` not needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use agent::modules::{Index, Module, plain_name};
+use anyhow::{Context, Result, ensure};
+
+/// Folders below `kernel/` whose modules a machine may need to be installed.
+const FOLDERS: &[&str] = &[
+    "drivers/ata",
+    "drivers/block/virtio_blk",
+    "drivers/block/xen-blkfront",
+    "drivers/bus",
+    "drivers/hv",
+    "drivers/message/fusion",
+    "drivers/mmc",
+    "drivers/net/ethernet",
+    "drivers/net/hyperv",
+    "drivers/net/mdio",
+    "drivers/net/phy",
+    "drivers/net/virtio_net",
+    "drivers/net/vmxnet3",
+    "drivers/net/xen-netfront",
+    "drivers/nvme/host",
+    "drivers/pci",
+    "drivers/scsi",
+    "drivers/usb/host",
+    "drivers/usb/storage",
+    "drivers/virtio",
+    "fs/efivarfs",
+];
+/// Modules in those folders that no machine needs to be installed.
+const LEFT_OUT: &[&str] =
+    &["scsi_debug", "virtio_input", "virtio_balloon", "virtio_mem", "nvme_fc", "nvme_rdma", "nvme_tcp"];
+/// Bytes of a module; larger ones are no modules.
+const MODULE_BYTES_MAX: u64 = 256 << 20;
+
+/// The modules that go into an initramfs.
+#[derive(Debug, Default)]
+pub struct KernelModules {
+    /// What the agent reads.
+    pub index: Index,
+    /// Their files, in the order of the index.
+    files: Vec<PathBuf>,
+}
+
+impl KernelModules {
+    /// Reads those of a kernel, from its folder `…/lib/modules/VERSION`.
+    ///
+    /// # Errors
+    /// There is no such folder, or a module that cannot be read.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let kernel = folder.join("kernel");
+        ensure!(
+            kernel.is_dir(),
+            "{} is no folder of a kernel's modules: it has no folder `kernel`",
+            folder.display()
+        );
+        let mut known = BTreeMap::new();
+        collect(&kernel, &mut known)?;
+        let chosen = known
+            .iter()
+            .filter(|(name, path)| is_wanted(&kernel, path) && !LEFT_OUT.contains(&name.as_str()));
+        let mut waiting: Vec<String> = chosen.map(|(name, _)| name.clone()).collect();
+        let (mut seen, mut found) = (BTreeSet::new(), BTreeMap::new());
+        while let Some(name) = waiting.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            // What is not among the files is built into the kernel.
+            let Some(path) = known.get(&name) else { continue };
+            let content = content(path)?;
+            let mut module =
+                describe(&content).with_context(|| format!("{} is no kernel module", path.display()))?;
+            waiting.extend(module.depends.iter().map(|name| plain_name(name)));
+            module.path = format!("{name}.ko");
+            module.name.clone_from(&name);
+            found.insert(name, (module, path.clone()));
+        }
+        ensure!(!found.is_empty(), "{} has no modules for networks and disks", folder.display());
+        let (modules, files) = found.into_values().unzip();
+        Ok(Self { index: Index { modules }, files })
+    }
+
+    /// Name below the folder of modules and content of each.
+    pub fn contents(&self) -> impl Iterator<Item = Result<(&str, Vec<u8>)>> {
+        let each = self.index.modules.iter().zip(&self.files);
+        each.map(|(module, path)| Ok((module.path.as_str(), content(path)?)))
+    }
+}
+
+fn is_wanted(kernel: &Path, path: &Path) -> bool {
+    let below = path.strip_prefix(kernel).unwrap_or(path).to_string_lossy();
+    FOLDERS.iter().any(|folder| below.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '.'])))
+}
+
+fn collect(folder: &Path, found: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), found)?;
+        } else if let Some((stem, _)) = name.split_once(".ko") {
+            found.insert(plain_name(stem), entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A module as the kernel takes it: without compression.
+fn content(path: &Path) -> Result<Vec<u8>> {
+    let read = || -> Result<Vec<u8>> {
+        let file = std::fs::File::open(path)?;
+        let reader: Box<dyn Read> = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("xz") => Box::new(lzma_rust2::XzReader::new(std::io::BufReader::new(file), true)),
+            Some("zst") => Box::new(zstd::stream::read::Decoder::new(file)?),
+            Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
+            _ => Box::new(file),
+        };
+        let mut content = Vec::new();
+        reader.take(MODULE_BYTES_MAX).read_to_end(&mut content)?;
+        Ok(content)
+    };
+    read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// What a module says of itself.
+fn describe(module: &[u8]) -> Option<Module> {
+    let information = section(module, b".modinfo")?;
+    let mut described = Module::default();
+    for field in information.split(|byte| *byte == 0).filter_map(|field| std::str::from_utf8(field).ok()) {
+        let Some((name, value)) = field.split_once('=') else { continue };
+        match name {
+            "depends" => {
+                described.depends.extend(value.split(',').filter(|name| !name.is_empty()).map(str::to_owned))
+            }
+            "softdep" => described.depends.extend(before(value)),
+            "alias" => described.aliases.push(value.to_owned()),
+            _ => {}
+        }
+    }
+    Some(described)
+}
+
+/// Of `pre: a b post: c` the modules `a` and `b`.
+fn before(value: &str) -> impl Iterator<Item = String> {
+    let mut is_before = false;
+    value.split_whitespace().filter_map(move |word| {
+        if word.ends_with(':') {
+            is_before = word == "pre:";
+            return None;
+        }
+        is_before.then(|| word.to_owned())
+    })
+}
+
+/// A section of an ELF file of 64 bits, low byte first.
+fn section<'a>(file: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let bytes = file.get(at..at.checked_add(length)?)?;
+        usize::try_from(bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))).ok()
+    };
+    if file.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size, count, names) =
+        (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?, number(0x3e, 2)?);
+    let header = |index: usize| table.checked_add(index.checked_mul(size)?);
+    let content = |header: usize| {
+        let (offset, length) = (number(header.checked_add(0x18)?, 8)?, number(header.checked_add(0x20)?, 8)?);
+        file.get(offset..offset.checked_add(length)?)
+    };
+    let names = content(header(names)?)?;
+    (0..count).find_map(|index| {
+        let header = header(index)?;
+        let name = names.get(number(header, 4)?..)?;
+        let name = name.split(|byte| *byte == 0).next()?;
+        (name == wanted).then(|| content(header)).flatten()
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The smallest file with a section `.modinfo`.
+    pub fn module(information: &[u8]) -> Vec<u8> {
+        let names = b"\0.modinfo\0";
+        let mut file = vec![0; 64];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        let (information_at, names_at) = (64, 64 + information.len());
+        let table = names_at + names.len();
+        file.extend(information);
+        file.extend(names);
+        let mut header = |name: u32, offset: usize, length: usize| {
+            let mut header = vec![0; 64];
+            header[..4].copy_from_slice(&name.to_le_bytes());
+            header[0x18..0x20].copy_from_slice(&(offset as u64).to_le_bytes());
+            header[0x20..0x28].copy_from_slice(&(length as u64).to_le_bytes());
+            file.extend(header);
+        };
+        header(1, information_at, information.len());
+        header(0, names_at, names.len());
+        file[0x28..0x30].copy_from_slice(&(table as u64).to_le_bytes());
+        file[0x3a..0x3c].copy_from_slice(&64u16.to_le_bytes());
+        file[0x3c..0x3e].copy_from_slice(&2u16.to_le_bytes());
+        file[0x3e..0x40].copy_from_slice(&1u16.to_le_bytes());
+        file
+    }
+
+    #[test]
+    fn those_that_are_needed_and_what_they_depend_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, content: &[u8]| {
+            let path = folder.path().join("kernel").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        };
+        let net = module(b"alias=virtio:d00000001v*\0depends=net_failover,built-in\0softdep=pre: crc-x post: y\0license=GPL\0");
+        write("drivers/net/virtio_net.ko.zst", &zstd::encode_all(&net[..], 3).unwrap());
+        write("net/core/net-failover.ko", &module(b"depends=\0"));
+        write("lib/crc-x.ko", &module(b""));
+        write("lib/y.ko", &module(b""));
+        write("drivers/scsi/scsi_debug.ko", &module(b""));
+        write("drivers/net/virtio_net_other.ko", &module(b""));
+        let modules = KernelModules::read(folder.path()).unwrap();
+        let names: Vec<&str> = modules.index.modules.iter().map(|module| module.name.as_str()).collect();
+        assert_eq!(names, ["crc_x", "net_failover", "virtio_net"]);
+        assert_eq!(modules.index.wanted("virtio:d00000001v00001AF4"), ["virtio_net"]);
+        let contents: Vec<_> = modules.contents().map(Result::unwrap).collect();
+        assert_eq!(contents[2], ("virtio_net.ko", net));
+    }
+
+    #[test]
+    fn what_is_no_module_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |folder: &Path| format!("{:#}", KernelModules::read(folder).unwrap_err());
+        assert!(error(folder.path()).contains("has no folder `kernel`"));
+        let ata = folder.path().join("kernel/drivers/ata");
+        std::fs::create_dir_all(&ata).unwrap();
+        assert!(error(folder.path()).contains("no modules for networks and disks"));
+        std::fs::write(ata.join("x.ko"), b"\x7fELF nothing").unwrap();
+        assert!(error(folder.path()).contains("x.ko is no kernel module"));
+        for length in 0..200 {
+            let whole = module(b"alias=a\0");
+            let _ = describe(&whole[..length.min(whole.len())]);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! A file that exists only as a list of what it is made of, so that large ones are neither copied nor held in memory.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+/// A part of a file.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Bytes in memory.
+    Bytes(Arc<[u8]>),
+    /// The first bytes of another file.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// How many bytes of it.
+        length: u64,
+    },
+    /// So many zeros.
+    Zeros(u64),
+}
+
+impl Piece {
+    /// A whole file.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub fn file(path: &Path) -> Result<Self> {
+        let length =
+            std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
+        Ok(Self::File { path: path.to_owned(), length })
+    }
+
+    /// Bytes.
+    #[allow(clippy::len_without_is_empty, reason = "a piece may be empty and nobody asks")]
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File { length, .. } | Self::Zeros(length) => *length,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Piece {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+/// A file as a list of pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    /// Puts a piece at the end.
+    pub fn push(&mut self, piece: impl Into<Piece>) {
+        self.0.push(piece.into());
+    }
+
+    /// Puts all pieces of another file at the end.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Fills with zeros up to a multiple of `block` bytes.
+    pub fn pad(&mut self, block: u64) {
+        let over = self.len() % block;
+        if over > 0 {
+            self.push(Piece::Zeros(block - over));
+        }
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(Piece::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads `length` bytes from `offset` on (fewer at the end).
+    pub fn range(&self, offset: u64, length: u64) -> impl Read + Send + use<> {
+        let end = offset.saturating_add(length).min(self.len());
+        Range { pieces: self.clone(), at: offset, end, open: None }
+    }
+
+    /// Writes the whole file.
+    ///
+    /// # Errors
+    /// A piece cannot be read, `out` refuses.
+    pub fn write(&self, out: &mut impl Write) -> Result<()> {
+        let written = io::copy(&mut self.range(0, u64::MAX), out).context("cannot write the image")?;
+        anyhow::ensure!(written == self.len(), "a file that the image is made of has become shorter");
+        Ok(())
+    }
+
+    /// The piece at `offset`, its number, and how far into it that is.
+    fn find(&self, offset: u64) -> Option<(usize, &Piece, u64)> {
+        let mut start = 0;
+        for (number, piece) in self.0.iter().enumerate() {
+            if offset < start + piece.len() {
+                return Some((number, piece, offset - start));
+            }
+            start += piece.len();
+        }
+        None
+    }
+}
+
+struct Range {
+    pieces: Pieces,
+    at: u64,
+    end: u64,
+    /// The file of the piece with this number, at the position where it is read next.
+    open: Option<(usize, File)>,
+}
+
+impl Read for Range {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_sub(self.at);
+        let Some((number, piece, from)) = self.pieces.find(self.at) else { return Ok(0) };
+        let count = usize::try_from(left.min(piece.len() - from)).unwrap_or(usize::MAX).min(buffer.len());
+        let buffer = &mut buffer[..count];
+        let read = match piece {
+            Piece::Zeros(_) => {
+                buffer.fill(0);
+                count
+            }
+            Piece::Bytes(bytes) => {
+                let from = usize::try_from(from).unwrap_or(usize::MAX);
+                buffer.copy_from_slice(&bytes[from..from + count]);
+                count
+            }
+            Piece::File { path, .. } => {
+                let mut file = match self.open.take() {
+                    Some((open, file)) if open == number => file,
+                    _ => {
+                        let mut file = File::open(path)?;
+                        file.seek(SeekFrom::Start(from))?;
+                        file
+                    }
+                };
+                let read = file.read(buffer)?;
+                self.open = Some((number, file));
+                read
+            }
+        };
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_of_any_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let mut pieces = Pieces::default();
+        pieces.push(b"head".to_vec());
+        pieces.push(Piece::file(&path).unwrap());
+        pieces.push(Piece::Zeros(0));
+        pieces.push(b"x".to_vec());
+        pieces.pad(16);
+        let whole = b"head0123456789x\0";
+        assert_eq!(pieces.len(), 16);
+        for offset in 0..18u64 {
+            for length in 0..18u64 {
+                let mut read = Vec::new();
+                pieces.range(offset, length).read_to_end(&mut read).unwrap();
+                let from = (offset as usize).min(16);
+                let to = ((offset + length) as usize).min(16);
+                assert_eq!(read, &whole[from..to], "{offset} {length}");
+            }
+        }
+        std::fs::write(&path, b"short").unwrap();
+        assert!(pieces.write(&mut Vec::new()).is_err());
+    }
+}

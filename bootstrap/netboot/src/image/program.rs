@@ -1,0 +1,143 @@
+//! What this program needs to run elsewhere: itself, the loader, and the libraries that it has loaded. The system says which they are.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// A file of a program.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// A file that can be run.
+    File {
+        /// Where it is in the image.
+        path: String,
+        /// Where its content is on this machine.
+        source: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it is in the image.
+        path: String,
+        /// Where it points to.
+        target: String,
+    },
+}
+
+/// Every library that the process has open, one a line.
+const MAPS: &str = "/proc/self/maps";
+/// Kind of the program header that names the loader.
+const PT_INTERP: u32 = 3;
+
+/// The entries of an image of this program, which is `path` in it.
+///
+/// # Errors
+/// On a system other than Linux; files that cannot be read.
+pub fn of_this_process(path: &str) -> Result<Vec<Entry>> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let content = std::fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+    let mut entries = BTreeSet::from([Entry::File { path: path.into(), source: program }]);
+    let Some(loader) = loader(&content) else {
+        return if cfg!(target_os = "linux") {
+            Ok(entries.into_iter().collect())
+        } else {
+            bail!("an image can be made on Linux only: it holds this program")
+        };
+    };
+    let maps = std::fs::read_to_string(MAPS).with_context(|| format!("cannot read {MAPS}"))?;
+    for library in libraries(&maps) {
+        entries.extend(aliases(&library)?);
+        entries.insert(Entry::File { path: text(&library)?, source: library });
+    }
+    let real = std::fs::canonicalize(&loader).with_context(|| format!("cannot find {loader}"))?;
+    if real == Path::new(&loader) {
+        entries.insert(Entry::File { path: loader, source: real });
+    } else {
+        entries.insert(Entry::File { path: text(&real)?, source: real.clone() });
+        entries.insert(Entry::Link { path: loader, target: text(&real)? });
+    }
+    Ok(entries.into_iter().collect())
+}
+
+/// The libraries of a process's memory map.
+fn libraries(maps: &str) -> BTreeSet<PathBuf> {
+    let path = |line: &str| Some(line.get(line.find('/')?..)?.to_owned());
+    let paths = maps.lines().filter_map(path);
+    let library = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        name.contains(".so") && !path.ends_with(" (deleted)")
+    };
+    paths.filter(library).map(PathBuf::from).collect()
+}
+
+/// The other names of a library in its folder: programs ask for `libc.so.6`, and the file may be called `libc-2.31.so`.
+fn aliases(library: &Path) -> Result<Vec<Entry>> {
+    let (Some(folder), Some(name)) = (library.parent(), library.file_name()) else { return Ok(Vec::new()) };
+    let listed = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut links = Vec::new();
+    for entry in listed.flatten() {
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if is_link && std::fs::canonicalize(entry.path()).is_ok_and(|target| target == library) {
+            links.push(Entry::Link {
+                path: text(&entry.path())?,
+                target: name.to_string_lossy().into_owned(),
+            });
+        }
+    }
+    Ok(links)
+}
+
+fn text(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).with_context(|| format!("{} is no text", path.display()))
+}
+
+/// The loader that a program asks for; `None` where it needs none. Only what Linux runs on 64-bit little-endian machines is known.
+fn loader(program: &[u8]) -> Option<String> {
+    let number = |at: usize, length: usize| -> Option<u64> {
+        let bytes = program.get(at..at.checked_add(length)?)?;
+        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    let position = |number: u64| usize::try_from(number).ok();
+    if program.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size, count) = (position(number(32, 8)?)?, position(number(54, 2)?)?, number(56, 2)?);
+    for index in 0..position(count)? {
+        let at = table.checked_add(index.checked_mul(size)?)?;
+        if number(at, 4)? == u64::from(PT_INTERP) {
+            let (from, length) = (position(number(at + 8, 8)?)?, position(number(at + 32, 8)?)?);
+            let name = program.get(from..from.checked_add(length)?)?;
+            return Some(std::str::from_utf8(name).ok()?.trim_end_matches('\0').to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_a_memory_map() {
+        let maps = "7f00-7f01 r--p 00000000 08:01 42   /usr/lib/x/libc.so.6\n\
+                    7f01-7f02 r-xp 00001000 08:01 42   /usr/lib/x/libc.so.6\n\
+                    7f02-7f03 r--p 00000000 08:01 43   /usr/bin/firstlight\n\
+                    7f03-7f04 rw-p 00000000 00:00 0    [heap]\n\
+                    7f04-7f05 r--p 00000000 08:01 44   /usr/lib/x/libgone.so.1 (deleted)\n\
+                    7f05-7f06 r--p 00000000 08:01 45   /lib64/ld-linux.so.2\n";
+        let expected = ["/lib64/ld-linux.so.2", "/usr/lib/x/libc.so.6"].map(PathBuf::from);
+        assert_eq!(libraries(maps), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn no_program_has_a_loader_by_accident() {
+        let this = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let found = loader(&this);
+        for length in (0..4096).step_by(7) {
+            // Cut off anywhere it is the same, or none.
+            let cut = loader(&this[..length]);
+            assert!(cut.is_none() || cut == found);
+        }
+        assert_eq!(loader(b"#!/bin/sh\n"), None);
+    }
+}
