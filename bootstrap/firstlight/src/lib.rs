@@ -12,6 +12,7 @@ pub mod install;
 pub mod inventory;
 pub mod logging;
 pub mod manifests;
+pub mod netboot;
 pub mod plane;
 pub mod process;
 pub mod token_keys;

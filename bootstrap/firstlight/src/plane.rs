@@ -160,8 +160,8 @@ impl Plane {
     }
 }
 
-/// Starts the chosen controllers; they end with the manager.
-pub fn start_controllers(manager: &Manager, selection: ControllerSelection) {
+/// Starts the chosen controllers; they end with the manager. Magic packets go out of `interfaces`.
+pub fn start_controllers(manager: &Manager, selection: ControllerSelection, interfaces: &[String]) {
     if selection.core {
         cluster_core::start(manager);
     }
@@ -170,6 +170,9 @@ pub fn start_controllers(manager: &Manager, selection: ControllerSelection) {
     }
     if selection.simulated {
         simulated::start(manager, SIMULATED_HOST);
+    }
+    if selection.metal {
+        metal::start(manager, Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), interfaces.to_vec())));
     }
 }
 

@@ -83,7 +83,7 @@ impl Process {
             write_private(&renewed_kubeconfig, certificates.kubeconfig(address)?.as_bytes())
         }));
         let manager = plane.manager();
-        start_controllers(&manager, options.controllers);
+        start_controllers(&manager, options.controllers, &options.netboot.interfaces);
         let server = format!("https://{}", reachable(address));
         directory.write_running(&Running {
             pid: std::process::id(),

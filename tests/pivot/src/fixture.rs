@@ -92,6 +92,7 @@ async fn bring_up(disk: Memory, clock: &Clock, size: Size) -> Result<()> {
     start_controllers(
         &manager,
         ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
+        &[],
     );
     let place = Place { role: "source", plane: plane.clone(), store };
     let client = plane.client("kubectl");

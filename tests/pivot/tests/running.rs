@@ -19,7 +19,7 @@ const SIZE: Size = Size { clusters: 1, control_plane: 3, workers: 2 };
 
 fn start(place: &Place) -> Manager {
     let manager = place.plane.manager();
-    start_controllers(&manager, "all".parse().unwrap());
+    start_controllers(&manager, "all".parse().unwrap(), &[]);
     manager
 }
 

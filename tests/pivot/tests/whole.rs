@@ -44,7 +44,7 @@ fn nothing_stays_behind_while_controllers_run() {
         let scene = Scene::new(&fixture).await.unwrap();
         let managers = [scene.source.plane.manager(), scene.target.plane.manager()];
         for manager in &managers {
-            start_controllers(manager, "core,kubeadm".parse().unwrap());
+            start_controllers(manager, "core,kubeadm".parse().unwrap(), &[]);
         }
         let before = content(scene.source.objects());
         let stop = Stop { record: 8, written: true };

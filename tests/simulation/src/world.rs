@@ -99,7 +99,7 @@ impl World {
         let user = access::User::master(CONTROLLER_USER);
         let service = Counting::new(plane.server.client_service(user), &self.requests);
         let manager = plane.manager_with(Client::new(service, "default"));
-        start_controllers(&manager, self.controllers);
+        start_controllers(&manager, self.controllers, &[]);
         Ok(Life { plane, store, manager, clock: clock.clone() })
     }
 }

@@ -84,7 +84,8 @@ async fn create(life: &Life, count: usize) -> Result<()> {
     let namespaces: Objects<Namespace> = life.manager.objects();
     let namespace = serde_json::json!({"metadata": {"name": NAMESPACE}});
     namespaces.create(&serde_json::from_value(namespace)?).await?;
-    let (hosts, secrets): (Objects<BareMetalHost>, Objects<Secret>) = (life.manager.objects(), life.manager.objects());
+    let (hosts, secrets): (Objects<BareMetalHost>, Objects<Secret>) =
+        (life.manager.objects(), life.manager.objects());
     for host in 0..count {
         let [secret, host] = objects(host, "http://images/first.raw");
         secrets.create(&serde_json::from_value(secret)?).await?;
@@ -97,20 +98,41 @@ fn run(seed: u64, count: usize) -> Result<()> {
     let machines = Machines::new(seed, Faults { bmc: 50, hang: 25, instruction: 25 });
     let mut world = World::bare(seed);
     let begun = world.now();
-    until(&mut world, &machines, count, async |life| create(life, count).await, |hosts| {
-        hosts.len() == count && hosts.iter().all(|host| is_settled(host))
-    })?;
-    println!("seed {seed}: {count} hosts provisioned after {} of simulated time, {} lives", world.now() - begun, world.lives());
+    until(
+        &mut world,
+        &machines,
+        count,
+        async |life| create(life, count).await,
+        |hosts| hosts.len() == count && hosts.iter().all(|host| is_settled(host)),
+    )?;
+    println!(
+        "seed {seed}: {count} hosts provisioned after {} of simulated time, {} lives",
+        world.now() - begun,
+        world.lives()
+    );
     for host in 0..count {
-        let (is_on, disk, agent) = machines.with(&mac(host), |machine| (machine.is_on, machine.disk.clone(), machine.boot.clone()));
-        assert_eq!((is_on, disk.as_deref(), agent), (true, Some("http://images/first.raw"), None), "host {host}");
+        let (is_on, disk, agent) =
+            machines.with(&mac(host), |machine| (machine.is_on, machine.disk.clone(), machine.boot.clone()));
+        assert_eq!(
+            (is_on, disk.as_deref(), agent),
+            (true, Some("http://images/first.raw"), None),
+            "host {host}"
+        );
     }
-    let written: Vec<usize> = (0..count).map(|host| machines.with(&mac(host), |machine| machine.written)).collect();
+    let written: Vec<usize> =
+        (0..count).map(|host| machines.with(&mac(host), |machine| machine.written)).collect();
 
     // Every third gets another image, every fifth is deleted, the others are left alone.
-    until(&mut world, &machines, count, async |life| change(life, count).await, |hosts| {
-        hosts.len() == (0..count).filter(|host| !host.is_multiple_of(5)).count() && hosts.iter().all(|host| is_settled(host))
-    })?;
+    until(
+        &mut world,
+        &machines,
+        count,
+        async |life| change(life, count).await,
+        |hosts| {
+            hosts.len() == (0..count).filter(|host| !host.is_multiple_of(5)).count()
+                && hosts.iter().all(|host| is_settled(host))
+        },
+    )?;
     println!("seed {seed}: changed after {} of simulated time, {} lives", world.now() - begun, world.lives());
     for host in 0..count {
         let now = machines.with(&mac(host), |machine| machine.clone());
@@ -135,7 +157,13 @@ async fn change(life: &Life, count: usize) -> Result<()> {
         if number.is_multiple_of(5) {
             hosts.delete(host.as_ref()).await?;
         } else if number.is_multiple_of(3) {
-            hosts.merge(&key, None, serde_json::json!({"spec": {"image": {"url": "http://images/second.raw"}}})).await?;
+            hosts
+                .merge(
+                    &key,
+                    None,
+                    serde_json::json!({"spec": {"image": {"url": "http://images/second.raw"}}}),
+                )
+                .await?;
         }
     }
     Ok(())

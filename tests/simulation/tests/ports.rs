@@ -34,6 +34,7 @@ fn control(plane: &Plane) -> engine::Manager {
     start_controllers(
         &manager,
         ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false },
+        &[],
     );
     manager
 }

@@ -25,7 +25,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
-    start_controllers(&manager, options.controllers);
+    start_controllers(&manager, options.controllers, &[]);
     tracing::info!(version = version.git_version, "controllers are running");
     interrupted().await;
     manager.stop().await;

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use netboot::dhcp4::plan::Mode;
 use netboot::dhcp4::subnet::{Network, Range, Subnet};
 use netboot::network::Interface;
-use netboot::start::{HTTP_PORT, HTTPS_PORT, InterfaceConfiguration};
+use netboot::{HTTP_PORT, HTTPS_PORT, InterfaceConfiguration};
 
 /// Starting machines over the network.
 #[derive(Debug, Clone, Default, Args)]
@@ -61,7 +61,7 @@ impl NetbootOptions {
             configuration.mode = match self.dhcp {
                 Dhcp::Full => Mode::Full,
                 Dhcp::Proxy => Mode::Proxy,
-                Dhcp::Reservations => Mode::ReservationsOnly,
+                Dhcp::Reservations => Mode::Reservations,
             };
             configuration.beside_other_server = self.beside;
             for network in Interface::find(name)?.networks {

@@ -10,8 +10,8 @@ use machinery::clock::rfc3339;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
-use super::machines::Machines;
 use super::mac;
+use super::machines::Machines;
 
 /// How often agents are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -43,7 +43,13 @@ async fn step(agents: &Objects<Agent>, machines: &Machines, mac: &str, now: Date
     work(agents, machines, &agent, mac, &boot, now).await
 }
 
-async fn enrol(agents: &Objects<Agent>, key: &NamespacedName, mac: &str, boot: &str, now: DateTime<Utc>) -> Result<()> {
+async fn enrol(
+    agents: &Objects<Agent>,
+    key: &NamespacedName,
+    mac: &str,
+    boot: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
     if agents.get(key).is_none() {
         let mut agent = Agent::default();
         agent.metadata.name = Some(key.name.clone());
@@ -73,9 +79,14 @@ async fn work(
         Some(wanted) if wanted.id != known.id => {
             Some(json!({"id": wanted.id, "state": "Running", "startTime": rfc3339(now)}))
         }
-        Some(wanted) if known.state == "Running" && began.is_some_and(|at| (now - at).num_seconds() >= duration(&wanted.action)) => {
+        Some(wanted)
+            if known.state == "Running"
+                && began.is_some_and(|at| (now - at).num_seconds() >= duration(&wanted.action)) =>
+        {
             let outcome = carry_out(machines, mac, &wanted);
-            Some(json!({"id": wanted.id, "state": outcome, "startTime": known.start_time, "endTime": rfc3339(now), "message": "simulated"}))
+            Some(
+                json!({"id": wanted.id, "state": outcome, "startTime": known.start_time, "endTime": rfc3339(now), "message": "simulated"}),
+            )
         }
         _ => None,
     };
@@ -85,8 +96,11 @@ async fn work(
     }
     let mut patch = json!({"status": {"lastSeenTime": rfc3339(now)}});
     if let Some(report) = report {
-        if report["state"] == "Done" && agent.spec.instruction.as_ref().is_some_and(|wanted| wanted.action == "Inspect") {
-            patch["status"]["hardware"] = json!({"ramMebibytes": 4096, "cpu": {"arch": "x86_64", "count": 8}});
+        if report["state"] == "Done"
+            && agent.spec.instruction.as_ref().is_some_and(|wanted| wanted.action == "Inspect")
+        {
+            patch["status"]["hardware"] =
+                json!({"ramMebibytes": 4096, "cpu": {"arch": "x86_64", "count": 8}});
         }
         patch["status"]["instruction"] = report;
     }

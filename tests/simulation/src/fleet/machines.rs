@@ -101,7 +101,8 @@ impl Machines {
             machine.boot = None;
             let from = machine.once.take().or(machine.always).unwrap_or(Boot::Network);
             let comes = from == Boot::Network && !hangs;
-            machine.calls_at = comes.then(|| now + chrono::Duration::seconds(i64::try_from(seconds).unwrap_or(60)));
+            machine.calls_at =
+                comes.then(|| now + chrono::Duration::seconds(i64::try_from(seconds).unwrap_or(60)));
         });
     }
 
@@ -136,7 +137,10 @@ impl Machines {
             return Ok(());
         }
         sleep(Duration::from_secs(10)).await;
-        Err(Fault { message: "GET /redfish/v1/Systems/1: no answer within 10 s".to_owned(), is_refused: false })
+        Err(Fault {
+            message: "GET /redfish/v1/Systems/1: no answer within 10 s".to_owned(),
+            is_refused: false,
+        })
     }
 }
 
@@ -157,7 +161,11 @@ impl Control for Machines {
         .boxed()
     }
 
-    fn command<'a>(&'a self, machine: &'a Connection, command: &'a Command) -> BoxFuture<'a, Result<(), Fault>> {
+    fn command<'a>(
+        &'a self,
+        machine: &'a Connection,
+        command: &'a Command,
+    ) -> BoxFuture<'a, Result<(), Fault>> {
         async move {
             let mac = mac(machine);
             // Done or not, the answer may be lost.
