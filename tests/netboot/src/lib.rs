@@ -7,4 +7,5 @@
 pub mod console;
 pub mod lab;
 pub mod machine;
+pub mod redfish;
 pub mod wait;
