@@ -22,4 +22,4 @@ pub use model::{
     Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,
     SettingLimits, SettingType, Settings, Subscription, Task, TaskState,
 };
-pub use target::{Protocol, Target};
+pub use target::{Privilege, Protocol, Target};

@@ -1,7 +1,5 @@
 //! Which controller.
 
-use std::collections::BTreeMap;
-
 /// What a controller speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -9,6 +7,20 @@ pub enum Protocol {
     Redfish,
     /// IPMI 2.0 over UDP (RMCP+).
     Ipmi,
+}
+
+/// What an IPMI session may do; the numbers are IPMI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Privilege {
+    /// The least.
+    Callback = 1,
+    /// Reading.
+    User = 2,
+    /// Power, and the boot device with most controllers.
+    Operator = 3,
+    /// Everything.
+    Administrator = 4,
 }
 
 /// A controller's address, parsed.
@@ -24,8 +36,8 @@ pub struct Target {
     pub tls: bool,
     /// Redfish: the path of the system, `/redfish/v1/Systems/1`. Empty or the service root: the only system that there is.
     pub path: String,
-    /// Options. IPMI knows `privilegelevel`: `ADMINISTRATOR` (the default), `OPERATOR`, `USER`.
-    pub query: BTreeMap<String, String>,
+    /// What an IPMI session asks to be allowed; without meaning for Redfish.
+    pub privilege: Privilege,
 }
 
 impl Target {
@@ -37,7 +49,7 @@ impl Target {
             port: 443,
             tls: true,
             path: String::new(),
-            query: BTreeMap::new(),
+            privilege: Privilege::Administrator,
         }
     }
 
@@ -49,7 +61,7 @@ impl Target {
             port: 623,
             tls: false,
             path: String::new(),
-            query: BTreeMap::new(),
+            privilege: Privilege::Administrator,
         }
     }
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bmc::{
-    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Protocol, Target,
+    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Privilege, Target,
     Verification,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use schemas::bmc_address::{BmcAddress, Scheme};
+use schemas::bmc_address::{BmcAddress, PrivilegeLevel, Scheme};
 
 use crate::control::{Boot, Capabilities, Command, Connection, Control, Fault, Power};
 
@@ -58,13 +58,17 @@ fn target(address: &BmcAddress) -> Target {
     } else {
         Target::ipmi(address.host.clone())
     };
-    debug_assert!(address.scheme.is_redfish() == (base.protocol == Protocol::Redfish));
-    let query = [("privilegelevel".to_owned(), address.privilege_level.name().to_owned())].into();
+    let privilege = match address.privilege_level {
+        PrivilegeLevel::Callback => Privilege::Callback,
+        PrivilegeLevel::User => Privilege::User,
+        PrivilegeLevel::Operator => Privilege::Operator,
+        PrivilegeLevel::Administrator => Privilege::Administrator,
+    };
     Target {
         port: address.port,
         tls: address.tls,
         path: address.system.clone().unwrap_or_default(),
-        query,
+        privilege,
         ..base
     }
 }

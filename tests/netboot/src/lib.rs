@@ -8,6 +8,7 @@ pub mod console;
 pub mod images;
 pub mod lab;
 pub mod machine;
+pub mod redfish;
 pub mod scenario;
 pub mod scenarios;
 pub mod server;

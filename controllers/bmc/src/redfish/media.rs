@@ -128,7 +128,7 @@ impl Redfish {
                 return Ok(());
             }
             if attempt == limits::READ_BACK_ATTEMPTS {
-                let word = |inserted: bool| if inserted { "inserted" } else { "not inserted" }.to_owned();
+                let word = |inserted: bool| if inserted { "loaded" } else { "empty" }.to_owned();
                 return Err(Error::NotStored {
                     call: answer.call.clone(),
                     what: "the virtual CD".to_owned(),

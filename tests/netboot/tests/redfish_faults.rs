@@ -1,0 +1,264 @@
+//! What a user reads when a Redfish service goes wrong.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bmc::{
+    Bmc, Boot, BootDevice, Credentials, Doors, Error, Persistence, Power, PowerAction, Result, Target,
+    Verification, wait_for_power,
+};
+use machinery::random::Random;
+use netboot_tests::redfish::{Behaviour, Fault, Identity, InMemory, Order, Service, Wire};
+use serde_json::json;
+
+const PASSWORD: &str = "correct horse";
+const MEDIA: &str = "http://10.0.0.1/boot.iso?token=t0ken";
+
+/// A service at `bmc` (plain) and at `secure` (with a certificate that it signed itself).
+fn service(behaviour: Behaviour) -> (Arc<Service>, Doors, Identity) {
+    let service = Service::new(Arc::new(InMemory::default()), behaviour);
+    let (wire, identity) = (Wire::default(), Identity::self_signed(&["secure"]));
+    wire.add("bmc", service.clone(), None);
+    wire.add("secure", service.clone(), Some(identity.clone()));
+    (service, Doors { network: Arc::new(wire), random: Random::seeded(1) }, identity)
+}
+
+fn client(doors: &Doors, target: Target, verification: Verification) -> Arc<dyn Bmc> {
+    bmc::connect(target, Credentials::new("admin", PASSWORD), verification, doors.clone()).unwrap()
+}
+
+fn plain(host: &str) -> Target {
+    Target { tls: false, port: 8000, ..Target::redfish(host) }
+}
+
+async fn attempt(bmc: &dyn Bmc, what: &str) -> Result<()> {
+    let network = Boot { device: BootDevice::Network, persistence: Persistence::Once, mode: None };
+    match what {
+        "power" => bmc.power().await.map(drop),
+        "on" => bmc.set_power(PowerAction::On).await,
+        "on and wait" => {
+            bmc.set_power(PowerAction::On).await?;
+            wait_for_power(bmc, Power::On, Duration::from_secs(60)).await
+        }
+        "boot" => bmc.set_boot(&network).await.map(drop),
+        "http boot" => {
+            let device = BootDevice::UefiHttp { url: Some(MEDIA.to_owned()) };
+            bmc.set_boot(&Boot { device, ..network }).await.map(drop)
+        }
+        "insert" => bmc.insert_media(MEDIA).await,
+        "secure boot" => bmc.set_secure_boot(true).await,
+        _ => panic!("{what}"),
+    }
+}
+
+/// What is attempted, what goes wrong where, and what the error says.
+fn table() -> Vec<(&'static str, &'static str, &'static str, Fault, &'static str)> {
+    let busy = "GET /redfish/v1/Systems/1 at http://bmc:8000: status 503: The service is temporarily unavailable.; the controller has a problem of its own: try again, or reset it";
+    let again = "try again, and if it stays so, update the controller's firmware or reset it";
+    let not_stored = |call: &str, what: &str| -> &'static str {
+        format!(
+            "{call} at http://bmc:8000: answered that it was done, but it was not stored: {what}; {again}"
+        )
+        .leak()
+    };
+    vec![
+        (
+            "power",
+            "GET",
+            "/Systems/1",
+            Fault::Silent,
+            "GET /redfish/v1/Systems/1 at http://bmc:8000: no answer within 60 s; check that the controller is not overloaded or hung",
+        ),
+        (
+            "power",
+            "GET",
+            "/Systems/1",
+            Fault::Status(401),
+            "GET /redfish/v1/Systems/1 at http://bmc:8000: status 401: The service says no, as it was ordered to.; check user, password and role in the host's credentials Secret",
+        ),
+        (
+            "on",
+            "POST",
+            "ComputerSystem.Reset",
+            Fault::Status(403),
+            "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset at http://bmc:8000: status 403: The service says no, as it was ordered to.; check user, password and role in the host's credentials Secret",
+        ),
+        (
+            "power",
+            "GET",
+            "/Systems/1",
+            Fault::Status(404),
+            "GET /redfish/v1/Systems/1 at http://bmc:8000: status 404: The service says no, as it was ordered to.; check the path in the host's bmc.address",
+        ),
+        (
+            "on",
+            "POST",
+            "ComputerSystem.Reset",
+            Fault::Status(500),
+            "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset at http://bmc:8000: status 500: The service says no, as it was ordered to.; the controller has a problem of its own: try again, or reset it",
+        ),
+        ("power", "GET", "/Systems/1", Fault::Busy(Some(2)), busy),
+        (
+            "power",
+            "GET",
+            "/Systems/1",
+            Fault::Garbage,
+            "GET /redfish/v1/Systems/1 at http://bmc:8000: not the expected answer: not JSON (expected value at line 1 column 1): <html><body>Please log in</body></html>; check that the address is that of the controller, and its firmware",
+        ),
+        (
+            "power",
+            "GET",
+            "/Systems/1",
+            Fault::Drop,
+            "GET /redfish/v1/Systems/1 at http://bmc:8000: connection closed before message completed; check the address, and that this machine reaches the controller's network",
+        ),
+        (
+            "on and wait",
+            "POST",
+            "ComputerSystem.Reset",
+            Fault::Ignore,
+            "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react",
+        ),
+        (
+            "on and wait",
+            "GET",
+            "/Systems/1",
+            Fault::Lie("/PowerState", json!("Off")),
+            "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react",
+        ),
+        (
+            "boot",
+            "PATCH",
+            "/Systems/1",
+            Fault::Ignore,
+            not_stored(
+                "PATCH /redfish/v1/Systems/1",
+                "the boot device is None (Disabled), not network (PXE)",
+            ),
+        ),
+        (
+            "http boot",
+            "GET",
+            "/Systems/1",
+            Fault::Lie("/Boot/HttpBootUri", json!("http://other")),
+            not_stored(
+                "PATCH /redfish/v1/Systems/1",
+                "HttpBootUri is another one, not the address that was written",
+            ),
+        ),
+        (
+            "insert",
+            "POST",
+            "InsertMedia",
+            Fault::Ignore,
+            not_stored(
+                "POST /redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia",
+                "the virtual CD is empty, not loaded",
+            ),
+        ),
+        (
+            "secure boot",
+            "PATCH",
+            "/SecureBoot",
+            Fault::Ignore,
+            not_stored("PATCH /redfish/v1/Systems/1/SecureBoot", "SecureBootEnable is false, not true"),
+        ),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_fault_has_its_error() {
+    for (what, method, path, fault, expected) in table() {
+        let (service, doors, _) = service(Behaviour::default());
+        let bmc = client(&doors, plain("bmc"), Verification::Off);
+        service.order(Order { method, path, times: usize::MAX, fault: fault.clone() });
+        let error = attempt(&*bmc, what).await.unwrap_err();
+        assert_eq!(error.to_string(), expected, "{what} {fault:?}");
+        // And it is over when the fault is.
+        service.clear_orders();
+        if fault != Fault::Ignore {
+            assert_eq!(attempt(&*bmc, what).await, Ok(()), "{what} {fault:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_is_checked_unless_told_not_to() {
+    let (_, doors, identity) = service(Behaviour::default());
+    let secure = || Target::redfish("secure");
+    let trusted = Verification::Authorities(vec![identity.certificate.clone()]);
+    let other = Verification::Authorities(vec![Identity::self_signed(&["secure"]).certificate]);
+    assert_eq!(client(&doors, secure(), Verification::Off).power().await, Ok(Power::Off));
+    assert_eq!(client(&doors, secure(), trusted).power().await, Ok(Power::Off));
+    let error = client(&doors, secure(), other).power().await.unwrap_err();
+    assert!(matches!(error, Error::Certificate { .. }), "{error:?}");
+    assert!(error.to_string().contains("set disableCertificateVerification on the host"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_there_and_not_redfish_are_told_apart() {
+    let (_, doors, _) = service(Behaviour::default());
+    let nobody = client(&doors, plain("nobody"), Verification::Off).power().await.unwrap_err();
+    assert_eq!(
+        nobody.to_string(),
+        "GET /redfish/v1 at http://nobody:8000: cannot connect: connection refused; check the address, and that this machine reaches the controller's network"
+    );
+    // HTTPS where the service speaks HTTP.
+    let mixed = client(&doors, Target::redfish("bmc"), Verification::Off).power().await.unwrap_err();
+    assert!(mixed.to_string().starts_with("GET /redfish/v1 at https://bmc:443: TLS: "), "{mixed}");
+    let path = "/redfish/v1/Systems/2".to_owned();
+    let wrong = client(&doors, Target { path, ..plain("bmc") }, Verification::Off).power().await.unwrap_err();
+    assert!(wrong.to_string().ends_with("check the path in the host's bmc.address"), "{wrong}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_service_does_not_have_is_unsupported() {
+    let (_, doors, _) = service(Behaviour { no_http_boot: true, ..Behaviour::default() });
+    let bmc = client(&doors, plain("bmc"), Verification::Off);
+    let error = attempt(&*bmc, "http boot").await.unwrap_err();
+    assert!(error.is_unsupported());
+    assert_eq!(
+        error.to_string(),
+        "http://bmc:8000: UEFI HTTP boot is not supported: the service offers only None, Pxe, Cd, Hdd"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_password_and_no_token_is_in_any_error() {
+    let secrets = [PASSWORD, "YWRtaW46Y29ycmVjdCBob3JzZQ==", "t0ken", "wrong horse"];
+    let faults = [Fault::Status(400), Fault::Status(401), Fault::Garbage, Fault::Drop, Fault::Ignore];
+    for behaviour in [Behaviour::default(), Behaviour { sessions_only: true, ..Behaviour::default() }] {
+        for what in ["power", "on", "boot", "http boot", "insert", "secure boot"] {
+            for method in ["GET", "POST", "PATCH"] {
+                for fault in &faults {
+                    let (service, doors, _) = service(behaviour);
+                    let bmc = client(&doors, plain("bmc"), Verification::Off);
+                    service.order(Order { method, path: "", times: usize::MAX, fault: fault.clone() });
+                    if let Err(error) = attempt(&*bmc, what).await {
+                        let shown = format!("{error} {error:?}");
+                        assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
+                    }
+                }
+            }
+        }
+        // A changed password, and a service that repeats the one that it was sent.
+        let (service, doors, _) = service(behaviour);
+        let bmc = client(&doors, plain("bmc"), Verification::Off);
+        bmc.power().await.unwrap();
+        service.set_password("wrong horse");
+        let error = bmc.power().await.unwrap_err();
+        assert!(error.is_unauthorized());
+        let shown = format!("{error} {error:?}");
+        assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
+    }
+    // A device that cannot be emptied repeats the address.
+    let (service, doors, _) = service(Behaviour::default());
+    let bmc = client(&doors, plain("bmc"), Verification::Off);
+    bmc.insert_media("http://10.0.0.1/old.iso").await.unwrap();
+    let empty = Fault::Lie("/Inserted", json!(false));
+    service.order(Order { method: "GET", path: "/VirtualMedia/Cd", times: usize::MAX, fault: empty });
+    let error = bmc.insert_media(MEDIA).await.unwrap_err().to_string();
+    assert!(error.contains("status 409") && error.contains("***") && !error.contains("t0ken"), "{error}");
+}
