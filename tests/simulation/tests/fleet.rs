@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use engine::Objects;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
 use simulation::fleet::{Faults, Machines, NAMESPACE, mac, name, objects, serve};
 use simulation::world::{Life, World};
 
@@ -43,9 +44,29 @@ fn live(
         tokio::select! {
             ended = serve(&life.manager, machines, count) => ended.map(|()| false),
             () = finished => Ok(true),
-            () = life.clock.sleep(limit) => Ok(false),
+            () = life.clock.sleep(limit) => {
+                if limit == DEADLINE {
+                    show_unsettled(life, machines);
+                }
+                Ok(false)
+            }
         }
     })
+}
+
+/// What it is that does not come.
+fn show_unsettled(life: &Life, machines: &Machines) {
+    let hosts: Objects<BareMetalHost> = life.manager.objects();
+    let agents: Objects<Agent> = life.manager.objects();
+    for host in hosts.all().iter().filter(|host| !is_settled(host)).take(2) {
+        let mac = host.spec.boot_mac_address.clone().unwrap_or_default();
+        let agent = agents.get(&engine::NamespacedName::new("", mac.replace(':', "-")));
+        println!(
+            "at {}: {host:#?}\n{agent:#?}\n{:#?}",
+            life.clock.now(),
+            machines.with(&mac, |machine| machine.clone())
+        );
+    }
 }
 
 /// Runs lives, each killed after `life`, until `done`.

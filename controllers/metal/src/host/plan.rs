@@ -13,6 +13,7 @@ use super::annotations;
 use super::observed::Observed;
 use crate::control::Command;
 use crate::instruction::{Action, Instruction};
+use crate::limits;
 use crate::names::{ErrorType, operational, state};
 
 /// What a plan wants.
@@ -176,6 +177,8 @@ impl<'a> Planner<'a> {
     /// Tells the agent. Instructions are named for the operation that they belong to, so that each is given once.
     pub(super) fn instructs(&mut self, id: String, action: Action) {
         self.plan.instruction = Some(Instruction { id, action });
+        // An agent that does not answer any more is told by nothing else.
+        self.again_after(limits::SILENCE);
     }
 
     /// Takes all reboot annotations away.
@@ -195,7 +198,7 @@ pub fn fail(plan: &mut Plan, error: ErrorType, message: String) {
     status.operational_status = operational::ERROR.to_owned();
     status.error_type = Some(error.name().to_owned());
     status.error_count += 1;
-    let after = crate::limits::back_off(status.error_count);
+    let after = limits::back_off(status.error_count);
     plan.after = Some(plan.after.map_or(after, |earlier| earlier.min(after)));
     status.error_message.clone_from(&message);
     plan.events.push((true, error.reason(), message));
