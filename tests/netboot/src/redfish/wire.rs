@@ -12,9 +12,12 @@ use super::{Identity, Service};
 /// How much fits into a stream before its reader reads.
 const BUFFER: usize = 64 * 1024;
 
+/// A service, and the certificate that it shows when it speaks TLS.
+type Place = (Arc<Service>, Option<Identity>);
+
 /// Services by host.
 #[derive(Default)]
-pub struct Wire(Mutex<BTreeMap<String, (Arc<Service>, Option<Identity>)>>);
+pub struct Wire(Mutex<BTreeMap<String, Place>>);
 
 impl Wire {
     /// Puts a service at a host, at every port.
