@@ -44,6 +44,11 @@ impl Errors {
         self.0.push(FieldError::new(FieldErrorKind::Invalid, field.to_string(), &value.into(), detail));
     }
 
+    /// A value is malformed, and too long to be shown.
+    pub fn malformed(&mut self, field: impl Display, detail: impl Into<String>) {
+        self.0.push(FieldError::bare(FieldErrorKind::Invalid, field.to_string(), detail));
+    }
+
     /// A value is not one of `allowed`.
     pub fn not_supported(&mut self, field: impl Display, value: impl Into<Value>, allowed: &[&str]) {
         let allowed: Vec<String> = allowed.iter().map(|allowed| format!("{allowed:?}")).collect();

@@ -5,12 +5,14 @@
 //! object whose fields have the wrong type passes: the schema refuses it with a better message.
 
 mod addons;
+mod bare_metal_host;
+mod bmc_event_subscription;
 mod cluster;
 mod common;
 mod control_plane;
 mod control_plane_update;
 mod defaults;
-
+mod host_annotations;
 mod infrastructure;
 mod ipam;
 mod kubeadm_config;
@@ -208,6 +210,10 @@ fn validate(group: &str, kind: &str, request: Request<'_>, errors: &mut Errors) 
         ("ipam.cluster.x-k8s.io", "IPAddress") => with(request, errors, ipam::ip_address),
         ("ipam.cluster.x-k8s.io", "IPAddressClaim") => ipam::ip_address_claim(request, errors),
         ("runtime.cluster.x-k8s.io", "ExtensionConfig") => with(request, errors, runtime::extension_config),
+        ("metal3.io", "BareMetalHost") => with(request, errors, bare_metal_host::bare_metal_host),
+        ("metal3.io", "BMCEventSubscription") => {
+            with(request, errors, bmc_event_subscription::bmc_event_subscription);
+        }
         ("infrastructure.cluster.x-k8s.io", kind) => infrastructure::validate(kind, request, errors),
         _ => {}
     }

@@ -3,6 +3,7 @@
 mod cluster;
 mod defaults;
 mod kubeadm;
+mod metal3;
 mod other;
 
 use serde_json::{Map, Value, json};
@@ -88,6 +89,8 @@ fn what_is_unknown_or_has_the_wrong_type_passes() {
         ("cluster.x-k8s.io", "MachineDeployment"),
         ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
         ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+        ("metal3.io", "BareMetalHost"),
+        ("metal3.io", "BMCEventSubscription"),
     ] {
         for object in nothing {
             for operation in [Operation::Create, Operation::Update, Operation::Delete] {

@@ -1,0 +1,186 @@
+//! Rules of the annotations of a BareMetalHost, which are requests and not only notes.
+
+use machinery::schema::{self, Schema};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::common::Errors;
+use crate::metal3::{BareMetalHost, BareMetalHostStatus, HardwareDetails};
+
+const STATUS: &str = "baremetalhost.metal3.io/status";
+const REBOOT: &str = "reboot.metal3.io";
+const INSPECT: &str = "inspect.metal3.io";
+const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
+const POWER: &str = "metal.firstlight.dev/power";
+const POWERED: &str = "metal.firstlight.dev/powered";
+
+/// Words of `status.operationalStatus` and `status.errorType` that Metal3 takes in the annotation: fewer than in the status.
+const OPERATIONAL: [&str; 6] = ["", "OK", "discovered", "error", "delayed", "detached"];
+const ERROR_TYPES: [&str; 7] = [
+    "",
+    "provisioned registration error",
+    "registration error",
+    "inspection error",
+    "preparation error",
+    "provisioning error",
+    "power management error",
+];
+
+pub fn validate(host: &BareMetalHost, errors: &mut Errors) {
+    let annotations = host.metadata.annotations.iter().flatten();
+    for (key, value) in annotations {
+        let field = format!("metadata.annotations[{key}]");
+        match key.as_str() {
+            STATUS => status(&field, value, errors),
+            INSPECT => inspect(&field, value, host, errors),
+            HARDWARE_DETAILS => hardware_details(&field, value, host, errors),
+            POWER => power(&field, value, host, errors),
+            POWERED => one_of(&field, value, &["on", "off"], errors),
+            _ if is_reboot(key) => reboot(&field, value, errors),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the host's hardware is told by somebody, and not looked at.
+pub fn inspection_is_disabled(host: &BareMetalHost) -> bool {
+    let annotation = host.metadata.annotations.as_ref().and_then(|annotations| annotations.get(INSPECT));
+    host.spec.inspection_mode.as_deref() == Some("disabled")
+        || annotation.is_some_and(|value| value == "disabled")
+}
+
+fn is_reboot(key: &str) -> bool {
+    key.strip_prefix(REBOOT).is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('/'))
+}
+
+fn one_of(field: &str, value: &str, allowed: &[&str], errors: &mut Errors) {
+    if !allowed.contains(&value) {
+        errors.not_supported(field, value, allowed);
+    }
+}
+
+/// A status that the host takes over. Whoever reads it later must not meet what it does not know.
+fn status(field: &str, text: &str, errors: &mut Errors) {
+    if text.is_empty() {
+        return;
+    }
+    match exactly::<BareMetalHostStatus>("baremetalhosts.metal3.io", &["status"], text) {
+        Ok(status) => {
+            one_of(&format!("{field}.operationalStatus"), &status.operational_status, &OPERATIONAL, errors);
+            let error_type = status.error_type.as_deref().unwrap_or_default();
+            one_of(&format!("{field}.errorType"), error_type, &ERROR_TYPES, errors);
+        }
+        Err(problem) => {
+            errors.malformed(field, format!("must be the JSON of a BareMetalHost's status: {problem}"));
+        }
+    }
+}
+
+fn inspect(field: &str, value: &str, host: &BareMetalHost, errors: &mut Errors) {
+    one_of(field, value, &["", "disabled"], errors);
+    let contradicts = match host.spec.inspection_mode.as_deref() {
+        Some("disabled") => value.is_empty(),
+        Some(_) => value == "disabled",
+        None => false,
+    };
+    if contradicts {
+        errors
+            .forbidden(field, "contradicts spec.inspectionMode: remove the annotation, or change the field");
+    }
+}
+
+fn hardware_details(field: &str, text: &str, host: &BareMetalHost, errors: &mut Errors) {
+    if text.is_empty() {
+        return;
+    }
+    if !inspection_is_disabled(host) {
+        errors.forbidden(
+            field,
+            "inspection would find out by itself: set spec.inspectionMode to disabled, or remove the annotation",
+        );
+    }
+    let read = exactly::<HardwareDetails>("hardwaredata.metal3.io", &["spec", "hardware"], text);
+    if let Err(problem) = read {
+        errors.malformed(field, format!("must be the JSON of a HardwareData's spec.hardware: {problem}"));
+    }
+}
+
+fn reboot(field: &str, text: &str, errors: &mut Errors) {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Arguments {
+        mode: Option<String>,
+        #[allow(dead_code, reason = "read for its type alone")]
+        force: Option<bool>,
+    }
+    if text.is_empty() {
+        return;
+    }
+    match serde_json::from_str::<Arguments>(text) {
+        Ok(arguments) => {
+            let mode = arguments.mode.unwrap_or_default();
+            one_of(&format!("{field}.mode"), &mode, &["", "hard", "soft"], errors);
+        }
+        Err(problem) => errors.invalid(
+            field,
+            text,
+            format!("must be empty, or JSON such as {{\"mode\":\"hard\",\"force\":false}}: {problem}"),
+        ),
+    }
+}
+
+/// How the power of a host without a controller is switched.
+fn power(field: &str, value: &str, host: &BareMetalHost, errors: &mut Errors) {
+    one_of(field, value, &["manual", "wake-on-lan"], errors);
+    let has_mac_address = host.spec.boot_mac_address.as_deref().is_some_and(|mac| !mac.is_empty());
+    if value == "wake-on-lan" && !has_mac_address {
+        errors.required(
+            "spec.bootMACAddress",
+            format!("the host is woken by its MAC address ({POWER}: wake-on-lan)"),
+        );
+    }
+}
+
+/// Reads JSON into `T`, as Go's strict decoder does: a field that the definition `crd` lacks at `path` is an error, null
+/// and empty text stand for no value. What was read must be what the definition allows there, since it is going to be stored there.
+fn exactly<T: DeserializeOwned + Serialize>(crd: &str, path: &[&str], text: &str) -> Result<T, String> {
+    let value: Value = serde_json::from_str(text).map_err(|problem| problem.to_string())?;
+    if !value.is_object() {
+        return Err("it is not an object".to_owned());
+    }
+    let schema = schema_of(crd)?;
+    if let Some(field) = schema::prune(&schema, &mut within(path, value.clone())).first() {
+        return Err(format!("unknown field {field:?}"));
+    }
+    let typed: T = serde_json::from_value(without_empty(value)).map_err(|problem| problem.to_string())?;
+    let stored = serde_json::to_value(&typed).map_err(|problem| problem.to_string())?;
+    match schema::validate_values(&schema, &within(path, stored), None).first() {
+        Some(problem) => Err(format!("{}: {}", problem.field, problem.body())),
+        None => Ok(typed),
+    }
+}
+
+fn schema_of(crd: &str) -> Result<Schema, String> {
+    let manifest = crate::manifests().find(|(name, _)| *name == crd).map(|(_, text)| text);
+    let definition: Value =
+        serde_json::from_str(manifest.unwrap_or_default()).map_err(|problem| problem.to_string())?;
+    Schema::parse(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+        .map_err(|problem| problem.to_string())
+}
+
+/// An object that has `value` at `path` and nothing else.
+fn within(path: &[&str], value: Value) -> Value {
+    path.iter().rev().fold(value, |inner, name| json!({ *name: inner }))
+}
+
+fn without_empty(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(_, value)| !value.is_null() && value != "");
+            kept.map(|(name, value)| (name, without_empty(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(without_empty).collect(),
+        other => other,
+    }
+}
