@@ -193,7 +193,7 @@ fn server_names(listen: SocketAddr) -> Vec<String> {
     names
 }
 
-fn read_identity(folder: &std::path::Path, name: &str) -> Result<Option<Identity>> {
+pub(crate) fn read_identity(folder: &std::path::Path, name: &str) -> Result<Option<Identity>> {
     let read = |end: &str| {
         let path = folder.join(format!("{name}.{end}"));
         match std::fs::read_to_string(&path) {
@@ -205,7 +205,7 @@ fn read_identity(folder: &std::path::Path, name: &str) -> Result<Option<Identity
     Ok(read("crt")?.zip(read("key")?).map(|(certificate, key)| Identity { certificate, key }))
 }
 
-fn write_identity(folder: &std::path::Path, name: &str, identity: &Identity) -> Result<()> {
+pub(crate) fn write_identity(folder: &std::path::Path, name: &str, identity: &Identity) -> Result<()> {
     write_private(&folder.join(format!("{name}.key")), identity.key.as_bytes())?;
     write_private(&folder.join(format!("{name}.crt")), identity.certificate.as_bytes())
 }

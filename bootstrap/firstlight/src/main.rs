@@ -15,6 +15,12 @@ use firstlight::logging;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    if agent::is_init() {
+        return match agent::run() {
+            Ok(never) => match never {},
+            Err(error) => report("firstlight", Err(error)),
+        };
+    }
     let mut arguments = std::env::args_os();
     if let Some(program) = arguments.next().and_then(|name| Program::called(&name)) {
         let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());

@@ -20,6 +20,7 @@ use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::cli::{ServerOptions, StoreChoice};
 use crate::directory::{DataDirectory, Running, write_private};
 use crate::inventory;
+use crate::netboot;
 use crate::plane::{Doors, Plane, start_controllers};
 use crate::token_keys;
 
@@ -35,6 +36,7 @@ pub struct Process {
     pub kubeconfig: PathBuf,
     directory: DataDirectory,
     _lock: store::DataDirectory,
+    netboot: Option<::netboot::Handle>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     renewing: JoinHandle<()>,
@@ -84,13 +86,25 @@ impl Process {
         }));
         let manager = plane.manager();
         start_controllers(&manager, options.controllers, &options.netboot.interfaces);
+        let netboot = netboot::start(&options.netboot, &directory, &manager).await?;
         let server = format!("https://{}", reachable(address));
         directory.write_running(&Running {
             pid: std::process::id(),
             server,
             kubeconfig: kubeconfig.clone(),
         })?;
-        Ok(Self { plane, manager, address, kubeconfig, directory, _lock: lock, stop, serving, renewing })
+        Ok(Self {
+            plane,
+            manager,
+            address,
+            kubeconfig,
+            directory,
+            _lock: lock,
+            netboot,
+            stop,
+            serving,
+            renewing,
+        })
     }
 
     /// Where its data is.
@@ -101,6 +115,9 @@ impl Process {
     /// Stops the controllers, answers what is in flight, and lets the directory go.
     pub async fn stop(self) {
         self.renewing.abort();
+        if let Some(netboot) = &self.netboot {
+            netboot.stop().await;
+        }
         self.manager.stop().await;
         // The other end is gone only where serving has ended already.
         let _ = self.stop.send(());

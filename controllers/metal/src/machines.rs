@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
+use engine::{Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec};
 use schemas::netboot::Agent;
 use serde_json::json;
 
+use crate::instruction::{Action as Instructed, Instruction};
 use crate::names::POWER;
 
 /// Where hosts are made of approved machines.
@@ -40,6 +41,8 @@ enum Plan {
     IsNobody,
     /// It becomes a host with this MAC address.
     Becomes(String),
+    /// Nobody knows it: it is inspected once in each start, so that an operator sees what it is.
+    IsInspected(Instruction, String),
 }
 
 /// Whether the machine has an interface with that address.
@@ -75,8 +78,17 @@ fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Plan {
     let mac = agent.status.as_ref().and_then(|status| status.boot_mac_address.clone());
     match mac {
         Some(mac) if agent.spec.approved == Some(true) => Plan::Becomes(mac),
-        _ => Plan::Nothing,
+        _ => inspect(agent).unwrap_or(Plan::Nothing),
     }
+}
+
+fn inspect(agent: &Agent) -> Option<Plan> {
+    let boot = agent.status.as_ref()?.boot_id.clone()?;
+    let told = agent.spec.instruction.as_ref();
+    if told.is_some_and(|told| told.boot_id.as_deref() == Some(boot.as_str())) {
+        return None;
+    }
+    Some(Plan::IsInspected(Instruction { id: format!("inspect/{boot}"), action: Instructed::Inspect }, boot))
 }
 
 impl Reconciler for MachineReconciler {
@@ -91,6 +103,12 @@ impl Reconciler for MachineReconciler {
             Plan::IsNobody => {
                 let patch = json!({"spec": {"hostRef": null, "instruction": null, "approved": null}});
                 self.agents.merge(&request, None, patch).await?;
+            }
+            Plan::IsInspected(instruction, boot) => {
+                let instruction = serde_json::to_value(instruction.to_spec(Some(boot)));
+                let instruction =
+                    instruction.map_err(|error| Error::json("an instruction".to_owned(), error))?;
+                self.agents.merge(&request, None, json!({"spec": {"instruction": instruction}})).await?;
             }
             Plan::Becomes(mac) => {
                 let host = BareMetalHost {
@@ -156,6 +174,9 @@ mod tests {
             Plan::Nothing,
             "unknown, and nobody has approved it"
         );
+        let mut started = agent(false, None);
+        started.status.get_or_insert_default().boot_id = Some("start-1".into());
+        assert!(matches!(plan(&started, &hosts[..1]), Plan::IsInspected(_, boot) if boot == "start-1"));
         assert_eq!(plan(&agent(true, None), &hosts[..1]), Plan::Becomes("52:54:00:00:00:01".into()));
     }
 }

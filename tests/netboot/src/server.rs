@@ -41,9 +41,10 @@ impl Server {
     pub async fn start(lab: &Lab, assets: &[&Path], options: &[&str]) -> Result<Self> {
         let data = lab.file("data");
         let folder = data.to_str().context("a folder that is text")?;
+        let own = data.join("netboot/assets");
+        std::fs::create_dir_all(&own)?;
         for asset in assets {
-            let asset = asset.to_str().context("a path that is text")?;
-            run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
+            run("cp", &["-r", &format!("{}/.", asset.display()), &own.display().to_string()]).await?;
         }
         let log = lab.file("server.log");
         let process = Command::new(binary()?)

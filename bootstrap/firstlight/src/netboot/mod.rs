@@ -1,5 +1,64 @@
 //! Starting machines over the network: what `up` and `serve` add when an interface is named.
 
+mod authority;
+mod boot_images;
 mod options;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use engine::Manager;
+use netboot::network::Interface;
+use netboot::{Configuration, Doors, Handle};
+
 pub use options::NetbootOptions;
+
+use crate::directory::DataDirectory;
+use authority::Authority;
+
+/// Below the data directory: the site's own files to boot, and what is made of them.
+pub fn folder(directory: &DataDirectory) -> PathBuf {
+    directory.path().join("netboot")
+}
+
+/// Starts the services on the interfaces that were named; `None` without any.
+///
+/// # Errors
+/// Interfaces or files that are not as they must be, and ports in use: each says what to do.
+pub async fn start(
+    options: &NetbootOptions,
+    directory: &DataDirectory,
+    manager: &Manager,
+) -> Result<Option<Handle>> {
+    if options.interfaces.is_empty() {
+        return Ok(None);
+    }
+    let mut addresses = Vec::new();
+    for name in &options.interfaces {
+        let interface = Interface::find(name)?;
+        addresses.extend(interface.networks.iter().map(|network| network.address));
+    }
+    let (clock, random) = (manager.clock(), manager.random());
+    let authority = Authority::load_or_create(directory, clock, random)?;
+    let tls = authority.server_config(&addresses, clock, random)?;
+    let servers =
+        addresses.iter().map(|address| format!("https://{address}:{}", options.https_port)).collect();
+    let agent = agent::protocol::Configuration {
+        servers,
+        certificate_authority: authority.certificate().to_owned(),
+        ..agent::protocol::Configuration::default()
+    };
+    let folder = folder(directory);
+    let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent));
+    let configuration = Configuration {
+        interfaces: options.configurations()?,
+        boot: made.await.context("boot images could not be made")??,
+        images: options.images.clone(),
+        http_port: options.http_port,
+        https_port: options.https_port,
+        tls: Some(Arc::new(tls)),
+    };
+    let doors = Doors::kube(manager, !options.known_only).await;
+    Ok(Some(netboot::start(configuration, doors).await?))
+}

@@ -26,6 +26,9 @@ pub struct NetbootOptions {
     /// Give addresses although another DHCP server answers
     #[arg(long = "netboot-beside-dhcp-server", requires = "interfaces")]
     pub beside: bool,
+    /// Leave machines alone that no BareMetalHost and no reservation describes; otherwise they are inspected, and wait for approval
+    #[arg(long = "netboot-known-only", requires = "interfaces")]
+    pub known_only: bool,
     /// A folder of images, served as http://ADDRESS:8080/images/
     #[arg(long = "netboot-images", value_name = "DIR", requires = "interfaces")]
     pub images: Option<PathBuf>,
