@@ -54,6 +54,6 @@ impl Authority {
     ) -> Result<rustls::ServerConfig> {
         let names = addresses.iter().map(Ipv4Addr::to_string).collect();
         let identity = self.0.issue(&Leaf::server("firstlight-netboot", names), clock.now(), random)?;
-        Ok(netboot::agents::server_config(&identity, clock)?)
+        Ok(netboot::agents::server_config(&identity)?)
     }
 }

@@ -35,10 +35,10 @@ pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
     if stub.exists() {
         let unified = made.join("firstlight.efi");
         unify(&unified, &stub, &kernel, &initial)?;
-        boot.unified = BTreeMap::from([(Processor::X64, unified)]);
+        boot.unified = BTreeMap::from([(Processor::X86_64, unified)]);
     }
-    boot.kernels = BTreeMap::from([(Processor::X64, kernel.image)]);
-    boot.initial = BTreeMap::from([(Processor::X64, initial)]);
+    boot.kernels = BTreeMap::from([(Processor::X86_64, kernel.image)]);
+    boot.initial = BTreeMap::from([(Processor::X86_64, initial)]);
     boot.tftp = Some(assets.join("ipxe")).filter(|folder| folder.exists());
     Ok(boot)
 }
