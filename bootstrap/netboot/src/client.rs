@@ -172,7 +172,8 @@ mod tests {
         use Processor::{Aarch64, X86_64};
         let pi = [0xdc, 0xa6, 0x32, 1, 2, 3];
         let any = [0x52, 0x54, 0, 1, 2, 3];
-        let cases: [(&[u8; 6], &str, Option<u16>, &[u8], Program); 14] = [
+        type Case<'a> = (&'a [u8; 6], &'a str, Option<u16>, &'a [u8], Program);
+        let cases: [Case<'_>; 14] = [
             (&any, "PXEClient:Arch:00000:UNDI:002001", Some(0), b"", Program::Firmware(Bios)),
             (&any, "PXEClient:Arch:00007:UNDI:003016", Some(7), b"", Program::Firmware(Uefi(X86_64))),
             (&any, "PXEClient:Arch:00007:UNDI:003016", None, b"", Program::Firmware(Uefi(X86_64))),

@@ -3,19 +3,25 @@
 //! [`start()`] opens all services on the interfaces that are named, and on no others. Packets are read and answered by pure functions;
 //! what is known of machines comes from a [`machine::Directory`].
 
+pub mod agents;
 pub mod boot_files;
 pub mod client;
 pub mod dhcp4;
+pub mod dhcp6;
 pub mod directory;
 pub mod error;
 pub mod http;
 pub mod limits;
 pub mod mac;
 pub mod machine;
+pub mod metadata;
 pub mod network;
 pub mod router;
 mod start;
+pub mod tftp;
 
 pub use error::Error;
 pub use mac::MacAddress;
-pub use start::{Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, InterfaceConfiguration, start};
+pub use start::{
+    Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, InterfaceConfiguration, TFTP_PORT, start,
+};

@@ -1,6 +1,6 @@
 //! The door to the network: interfaces of this machine, and sockets that are bound to one.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use nix::ifaddrs::getifaddrs;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -72,11 +72,6 @@ impl Interface {
     /// The address that machines reach this server at.
     pub fn address(&self) -> Ipv4Addr {
         self.networks.first().map_or(Ipv4Addr::UNSPECIFIED, |network| network.address)
-    }
-
-    /// The address of the link, of IPv6.
-    pub fn link_local(&self) -> Option<Ipv6Addr> {
-        self.addresses_v6.iter().copied().find(Ipv6Addr::is_unicast_link_local)
     }
 }
 
@@ -151,9 +146,9 @@ pub(crate) fn connections(service: &'static str, address: SocketAddr) -> Result<
 }
 
 /// A socket for one transfer between `local` and `peer`, at a free port.
-pub(crate) fn transfer(local: IpAddr, peer: SocketAddr) -> std::io::Result<UdpSocket> {
+pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.bind(&SocketAddr::new(local, 0).into())?;
+    socket.bind(&local.into())?;
     socket.connect(&peer.into())?;
     socket.set_nonblocking(true)?;
     UdpSocket::from_std(socket.into())

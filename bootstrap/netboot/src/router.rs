@@ -49,20 +49,17 @@ pub fn read_solicitation(message: &[u8]) -> Option<Option<MacAddress>> {
 /// What is advertised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertisement {
-    /// The interface that it goes out of.
-    pub mac: MacAddress,
     /// The network of the link (64 bits), in which DHCPv6 gives addresses; without one there is nothing to configure.
     pub prefix: Option<Ipv6Addr>,
 }
 
 impl Advertisement {
-    /// The message: a router that is none (lifetime 0). The checksum is the system's work.
+    /// The message: a router that is none (lifetime 0). The checksum is the system's work. It does not name the interface's own address:
+    /// that of a bridge changes with its members.
     pub fn write(&self) -> Vec<u8> {
         let flags = if self.prefix.is_some() { MANAGED | OTHER } else { 0 };
         // Type, code, checksum, hop limit, flags, router lifetime, reachable time, retransmission time.
         let mut bytes = vec![ADVERTISEMENT, 0, 0, 0, 64, flags, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        bytes.extend([SOURCE_ADDRESS, 1]);
-        bytes.extend(self.mac.0);
         if let Some(prefix) = self.prefix {
             // On the link; addresses in it come by DHCPv6 only, so that each machine has one.
             bytes.extend([PREFIX, 4, 64, 0x80]);
@@ -89,7 +86,7 @@ impl Server {
     /// [`Error::NotPermitted`], [`Error::Socket`].
     pub fn open(interface: Interface, prefix: Option<Ipv6Addr>) -> Result<Self, Error> {
         let socket = Arc::new(network::router_messages(&interface)?);
-        let advertisement = Advertisement { mac: interface.mac, prefix }.write();
+        let advertisement = Advertisement { prefix }.write();
         Ok(Self { interface, socket, advertisement })
     }
 
@@ -144,13 +141,11 @@ mod tests {
 
     #[test]
     fn the_router_routes_nothing() {
-        let mac = MacAddress([0x52, 0x54, 0, 1, 2, 3]);
-        let plain = Advertisement { mac, prefix: None }.write();
-        assert_eq!(plain, [134, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0x52, 0x54, 0, 1, 2, 3]);
-        let prefix = Some("fd00:1::".parse().unwrap());
-        let with = Advertisement { mac, prefix }.write();
-        assert_eq!((with.len(), with[5], &with[6..8]), (56, 0xc0, &[0, 0][..]));
-        assert_eq!(&with[24..28], [3, 4, 64, 0x80]);
+        let plain = Advertisement { prefix: None }.write();
+        assert_eq!(plain, [134, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let with = Advertisement { prefix: Some("fd00:1::".parse().unwrap()) }.write();
+        assert_eq!((with.len(), with[5], &with[6..8]), (48, 0xc0, &[0, 0][..]));
+        assert_eq!(&with[16..20], [3, 4, 64, 0x80]);
     }
 
     proptest! {

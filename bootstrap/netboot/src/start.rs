@@ -1,29 +1,35 @@
 //! Starts all services.
 
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use engine::Manager;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agents::Agents;
 use crate::boot_files::BootFiles;
 use crate::dhcp4::boot::Offer;
 use crate::dhcp4::plan::{Link, Mode};
 use crate::dhcp4::server::Addresses;
 use crate::dhcp4::subnet::Subnet;
+use crate::directory::Kube;
 use crate::error::Error;
 use crate::http::listener::Listener;
 use crate::http::site::Site;
 use crate::machine::Directory;
+use crate::metadata::Metadata;
 use crate::network::{self, Interface};
-use crate::{dhcp4, router};
+use crate::{dhcp4, dhcp6, router, tftp};
 
 /// The port of HTTP, unless another one is given.
 pub const HTTP_PORT: u16 = 8080;
+/// The port of TFTP.
+pub const TFTP_PORT: u16 = 69;
 /// The port of HTTPS, unless another one is given.
 pub const HTTPS_PORT: u16 = 8443;
 
@@ -82,6 +88,21 @@ pub struct Doors {
     pub random: Random,
     /// Who knows the machines.
     pub directory: Arc<dyn Directory>,
+    /// The API whose objects the services follow, for metadata and agents; without it there are neither.
+    pub kube: Option<(Manager, Kube)>,
+}
+
+impl Doors {
+    /// The services follow the objects of an API. `discovers`: machines that nobody described start the agent.
+    pub async fn kube(manager: &Manager, discovers: bool) -> Self {
+        let kube = Kube::start(manager, discovers).await;
+        Self {
+            clock: manager.clock().clone(),
+            random: manager.random().clone(),
+            directory: Arc::new(kube.clone()),
+            kube: Some((manager.clone(), kube)),
+        }
+    }
 }
 
 /// The services that run.
@@ -120,11 +141,19 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     let handle = Handle {
         http: vec![],
         https: vec![],
-        addresses,
+        addresses: addresses.clone(),
         tasks: TaskTracker::new(),
         shutdown: CancellationToken::new(),
     };
+    let (mut metadata, mut agents) = (None, None);
+    if let Some((manager, kube)) = &doors.kube {
+        let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
+        agents = Some(Agents::start(manager, addresses.clone(), told.clone()).await);
+        metadata = Some(told);
+    }
     let site = Arc::new(Site {
+        metadata,
+        agents,
         boot: configuration.boot.clone(),
         tftp,
         images: configuration.images.clone(),
@@ -144,7 +173,9 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
 #[derive(Default)]
 struct Open {
     dhcp: Vec<dhcp4::server::Server>,
+    dhcp6: Vec<dhcp6::server::Server>,
     routers: Vec<router::Server>,
+    tftp: Vec<tftp::server::Server>,
     http: Vec<tokio::net::TcpListener>,
     https: Vec<tokio::net::TcpListener>,
 }
@@ -169,10 +200,15 @@ impl Starting<'_> {
             return Err(Error::OtherServer { interface: asked.name.clone(), server });
         }
         self.open.dhcp.push(server);
-        if interface.link_local().is_some() {
-            self.open.routers.push(router::Server::open(interface.clone(), asked.prefix_v6)?);
-        } else {
-            tracing::info!(interface = asked.name, "no IPv6 on this interface: routers are not advertised");
+        let files = tftp::server::Files { boot: self.site.boot.clone(), names: self.site.tftp.clone() };
+        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files)?);
+        self.ipv6(asked, &interface)?;
+        match router::Server::open(interface.clone(), asked.prefix_v6) {
+            Ok(server) => self.open.routers.push(server),
+            Err(error @ Error::NotPermitted { .. }) => return Err(error),
+            Err(error) => {
+                tracing::info!(interface = asked.name, %error, "no IPv6 here: routers are not advertised");
+            }
         }
         let v6 = interface.addresses_v6.iter().filter(|address| !address.is_unicast_link_local());
         let own = interface.networks.iter().map(|network| network.address.into());
@@ -184,6 +220,43 @@ impl Starting<'_> {
             }
         }
         Ok(())
+    }
+
+    /// DHCP for IPv6, where the interface has an address that machines can load boot files from.
+    fn ipv6(&mut self, asked: &InterfaceConfiguration, interface: &Interface) -> Result<(), Error> {
+        let near = |address: &&Ipv6Addr| !address.is_unicast_link_local();
+        let mut own = interface.addresses_v6.iter().filter(near);
+        let in_prefix = |prefix: Ipv6Addr| move |own: &&Ipv6Addr| own.octets()[..8] == prefix.octets()[..8];
+        let server = match asked.prefix_v6 {
+            None => own.next(),
+            Some(prefix) => Some(own.find(in_prefix(prefix)).ok_or_else(|| Error::Pool {
+                name: asked.name.clone(),
+                what: format!(
+                    "it has no address in {prefix}/64: give it one (`ip address add … dev {}`)",
+                    asked.name
+                ),
+            })?),
+        };
+        let Some(server) = server else { return Ok(()) };
+        let link = dhcp6::plan::Link {
+            interface: asked.name.clone(),
+            mac: interface.mac,
+            prefix: asked.prefix_v6.filter(|_| asked.mode != Mode::Proxy),
+            offer: self.offer((*server).into()),
+        };
+        let server = dhcp6::server::Server::open(interface, link, self.doors.directory.clone())?;
+        self.open.dhcp6.push(server);
+        Ok(())
+    }
+
+    /// What there is to boot from `server`.
+    fn offer(&self, server: IpAddr) -> Offer {
+        Offer {
+            server,
+            http_port: self.configuration.http_port,
+            unified: self.configuration.boot.unified.keys().copied().collect(),
+            tftp: self.site.tftp.clone(),
+        }
     }
 
     fn link(&self, asked: &InterfaceConfiguration, interface: &Interface) -> Result<Link, Error> {
@@ -200,12 +273,7 @@ impl Starting<'_> {
                 return Err(Error::Pool { name: asked.name.clone(), what });
             }
         }
-        let offer = Offer {
-            server: own.address,
-            http_port: self.configuration.http_port,
-            unified: self.configuration.boot.unified.keys().copied().collect(),
-            tftp: self.site.tftp.clone(),
-        };
+        let offer = self.offer(own.address.into());
         Ok(Link { interface: asked.name.clone(), mode: asked.mode, server: own.address, subnets, offer })
     }
 
@@ -218,6 +286,12 @@ impl Starting<'_> {
         handle.https = addresses(&open.https);
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
         for server in open.dhcp {
+            server.run(tasks, shutdown);
+        }
+        for server in open.tftp {
+            server.run(tasks, shutdown);
+        }
+        for server in open.dhcp6 {
             server.run(tasks, shutdown);
         }
         for server in open.routers {

@@ -1,7 +1,7 @@
 //! What a program that boots over the network is told to load.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::options::{self, Options};
 use super::packet::Packet;
@@ -25,7 +25,7 @@ const RASPBERRY_PI: &str = "start4.elf";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The server's address in the machine's network.
-    pub server: Ipv4Addr,
+    pub server: IpAddr,
     /// The port of HTTP.
     pub http_port: u16,
     /// Unified kernel images.
@@ -37,7 +37,7 @@ pub struct Offer {
 impl Offer {
     /// `http://ADDRESS:PORT`.
     pub fn url(&self) -> String {
-        format!("http://{}:{}", self.server, self.http_port)
+        format!("http://{}", SocketAddr::new(self.server, self.http_port))
     }
 
     fn unified_url(&self, processor: Processor) -> Option<String> {
@@ -56,7 +56,15 @@ impl Offer {
             _ => NO_BOOT_FILE.to_owned(),
         };
         match (program, architecture, boot) {
-            (Program::Ipxe(_), _, _) => Some(format!("{}/boot/script/{}.ipxe", self.url(), mac.dashed())),
+            (Program::Ipxe(_), architecture, _) => {
+                let script = format!("{}/boot/script/{}.ipxe", self.url(), mac.dashed());
+                match architecture.processor() {
+                    Some(Processor::Aarch64) => {
+                        Some(format!("{script}?processor={}", Processor::Aarch64.name()))
+                    }
+                    _ => Some(script),
+                }
+            }
             (_, Architecture::UefiHttp(_), Boot::Image(url)) => Some(url.clone()),
             (_, _, Boot::Disk) => Some(nothing()),
             (_, Architecture::Bios, _) => self.first_of(&[IPXE_BIOS]),
@@ -86,10 +94,12 @@ impl Offer {
         boot: &Boot,
         proxy: bool,
     ) -> bool {
-        let Some(file) = self.file(program, request.mac, boot) else { return false };
-        answer.next_server = self.server;
-        answer.server_name = self.server.to_string();
-        answer.options.set(options::TFTP_SERVER, self.server.to_string());
+        let (Some(file), IpAddr::V4(server)) = (self.file(program, request.mac, boot), self.server) else {
+            return false;
+        };
+        answer.next_server = server;
+        answer.server_name = server.to_string();
+        answer.options.set(options::TFTP_SERVER, server.to_string());
         answer.options.set(options::BOOT_FILE, file.as_str());
         answer.file = file;
         match program {
@@ -137,7 +147,7 @@ mod tests {
 
     fn offer(tftp: &[&str]) -> Offer {
         Offer {
-            server: Ipv4Addr::new(10, 0, 0, 1),
+            server: IpAddr::from([10, 0, 0, 1]),
             http_port: 8080,
             unified: [Processor::X86_64].into(),
             tftp: tftp.iter().map(|name| (*name).to_owned()).collect(),

@@ -9,8 +9,9 @@ use super::leases::{Leases, Reserved, after};
 use super::options;
 use super::packet::{Kind, Packet};
 use super::subnet::Subnet;
-use crate::client::Program;
+use crate::client::{Architecture, Program};
 use crate::limits;
+use crate::mac::MacAddress;
 use crate::machine::{Boot, Lease, Machine};
 
 /// The port of servers and relays.
@@ -99,7 +100,7 @@ pub fn plan(request: &Packet, known: &Known<'_>, leases: &mut Leases) -> Outcome
     }
     let program = Program::of(request);
     if known.port == PXE_PORT || known.link.mode == Mode::Proxy {
-        return Outcome { answer: proxy(request, known, program), ..Outcome::default() };
+        return proxy(request, known, program);
     }
     if known.link.mode == Mode::Reservations && known.machine.reserved.is_none() {
         return Outcome::default();
@@ -123,28 +124,42 @@ pub fn plan(request: &Packet, known: &Known<'_>, leases: &mut Leases) -> Outcome
 
 /// The answer of a proxy: no address, only what to load, and only to those that asked for it. A machine of which nothing is known and
 /// that is not to start the agent is left to others.
-fn proxy(request: &Packet, known: &Known<'_>, program: Program) -> Option<Answer> {
+fn proxy(request: &Packet, known: &Known<'_>, program: Program) -> Outcome {
     let link = known.link;
     if !program.boots() || (!known.machine.known && known.machine.boot == Boot::Disk) {
-        return None;
+        return Outcome::default();
     }
     let kind = match request.kind {
         Kind::Discover if known.port != PXE_PORT => Kind::Offer,
         Kind::Request if known.port == PXE_PORT => Kind::Acknowledge,
         Kind::Inform => Kind::Acknowledge,
-        _ => return None,
+        _ => return Outcome::default(),
     };
     let mut packet = request.answer(kind);
     packet.client = request.client;
     packet.options.set(options::SERVER_IDENTIFIER, link.server.octets());
     let proxy = link.mode == Mode::Proxy;
     if !link.offer.put(&mut packet, request, program, &known.machine.boot, proxy) {
-        return None;
+        return Outcome { warning: nothing_to_boot(request.mac, program), ..Outcome::default() };
     }
     echo(request, &mut packet);
     // A client at the port of PXE has an address and waits for the answer at the port that it asked from.
     let to = if known.port == PXE_PORT { known.source } else { destination(request, &packet) };
-    Some(Answer { packet, to, from: known.port, largest: request.largest_answer() })
+    let answer = Answer { packet, to, from: known.port, largest: request.largest_answer() };
+    Outcome { answer: Some(answer), ..Outcome::default() }
+}
+
+/// What to do when a machine asks for a boot file that there is not.
+fn nothing_to_boot(mac: MacAddress, program: Program) -> Option<String> {
+    let needed = match program.architecture()? {
+        Architecture::Bios => "BIOS needs iPXE: add the folder with undionly.kpxe".to_owned(),
+        Architecture::RaspberryPi => "add the folder with the boot loader of Raspberry Pis".to_owned(),
+        Architecture::Other(number) => format!("firmware of kind {number} (option 93) is not supported"),
+        Architecture::Uefi(processor) | Architecture::UefiHttp(processor) => {
+            format!("there is no image for {}: add a kernel", processor.name())
+        }
+    };
+    Some(format!("machine {mac} asks for a boot file, but there is none for it: {needed}"))
 }
 
 /// The network that the client is in: the one that the relay names, that of the address which it has, or that of the interface.
@@ -355,11 +370,11 @@ impl Exchange<'_> {
         if let Some(domain) = &subnet.domain {
             told.set(options::DOMAIN_NAME, domain.as_str());
         }
-        if self.program.boots() {
-            known.link.offer.put(&mut packet, request, self.program, &known.machine.boot, false);
-        }
+        let has_file = known.link.offer.put(&mut packet, request, self.program, &known.machine.boot, false);
         echo(request, &mut packet);
-        self.sent(packet, lease)
+        let missing = !has_file && kind == Kind::Offer;
+        let warning = missing.then(|| nothing_to_boot(request.mac, self.program)).flatten();
+        Outcome { warning, ..self.sent(packet, lease) }
     }
 
     fn sent(&self, packet: Packet, lease: Option<Lease>) -> Outcome {

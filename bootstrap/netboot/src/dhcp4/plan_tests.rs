@@ -6,7 +6,6 @@ use super::super::subnet::Network;
 use super::super::testing::discover;
 use super::*;
 use crate::client::Processor;
-use crate::mac::MacAddress;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const MAC: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 1]);
@@ -24,7 +23,7 @@ fn link(mode: Mode) -> Link {
             subnet(Ipv4Addr::new(10, 9, 0, 1), "10.9.0.50-10.9.0.59"),
         ],
         offer: Offer {
-            server: SERVER,
+            server: SERVER.into(),
             http_port: 8080,
             unified: BTreeSet::from([Processor::X86_64]),
             tftp: BTreeSet::new(),
@@ -272,7 +271,9 @@ fn each_program_is_told_its_file() {
     let answer = bench.ask(&ipxe).answer.unwrap().packet;
     assert_eq!(answer.file, "http://10.0.0.1:8080/boot/script/52-54-00-00-00-01.ipxe");
     assert_eq!(answer.options.get(options::IPXE), Some([176, 1, 1, 255].as_slice()));
-    let bios = bench.ask(&pxe(discover(MAC), "PXEClient:Arch:00000:UNDI:002001", 0)).answer.unwrap().packet;
+    let outcome = bench.ask(&pxe(discover(MAC), "PXEClient:Arch:00000:UNDI:002001", 0));
+    assert!(outcome.warning.is_some_and(|text| text.contains("undionly.kpxe")));
+    let bios = outcome.answer.unwrap().packet;
     assert_eq!(
         (bios.file.as_str(), bios.yours.is_unspecified()),
         ("", false),

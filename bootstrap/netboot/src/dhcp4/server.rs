@@ -1,6 +1,6 @@
 //! The sockets of DHCP for IPv4.
 
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 
 use machinery::clock::Clock;
@@ -38,9 +38,25 @@ impl Addresses {
         Arc::new(Self { leases, directory, clock, writes })
     }
 
-    /// The machine that has `address` now.
-    pub fn holder(&self, address: std::net::Ipv4Addr) -> Option<MacAddress> {
-        self.leases.lock().holder(address, self.clock.now())
+    /// The machine that has `address` now: by its lease, or by the address that it was given in IPv6, which is made of its own.
+    pub fn holder_of(&self, address: IpAddr) -> Option<MacAddress> {
+        match address.to_canonical() {
+            IpAddr::V4(address) => self.leases.lock().holder(address, self.clock.now()),
+            IpAddr::V6(address) => {
+                let identifier = address.octets()[8..].try_into().ok()?;
+                MacAddress::of_interface_identifier(identifier)
+            }
+        }
+    }
+
+    /// How the machine's firmware starts it, as `Agent.status.bootMode` names it, when it has booted over the network.
+    pub fn boot_mode(&self, mac: MacAddress) -> Option<&'static str> {
+        let leases = self.leases.lock();
+        match leases.of(mac)?.architecture.as_deref()? {
+            "bios" => Some("legacy"),
+            name if name.starts_with("uefi") => Some("UEFI"),
+            _ => None,
+        }
     }
 
     /// Decides about a message.

@@ -1,5 +1,6 @@
 //! The HTTP service: boot files and scripts, images, and what agents and installed machines ask for.
 
+mod agents;
 pub mod file;
 pub mod listener;
 pub mod range;

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
+use super::agents;
 use super::file::{self, Body};
 use super::script::{self, script};
+use crate::agents::Agents;
 use crate::boot_files::BootFiles;
 use crate::client::Processor;
 use crate::mac::MacAddress;
 use crate::machine::Directory;
+use crate::metadata::Metadata;
 
 /// The two ends of a connection.
 #[derive(Clone, Debug)]
@@ -36,6 +39,10 @@ pub struct Site {
     pub images: Option<PathBuf>,
     /// Who knows the machines.
     pub directory: Arc<dyn Directory>,
+    /// What machines are told of themselves.
+    pub metadata: Option<Arc<Metadata>>,
+    /// Who speaks with agents.
+    pub agents: Option<Arc<Agents>>,
     /// The port of HTTP.
     pub http_port: u16,
     /// The port of HTTPS, when there is one.
@@ -45,13 +52,17 @@ pub struct Site {
 impl Site {
     /// Answers a request.
     pub async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
-        let path = request.uri().path();
+        let uri = request.uri().clone();
+        let path = uri.path();
+        if let (Some(agents), Some(path)) = (&self.agents, path.strip_prefix("/agent/v1/")) {
+            return agents::answer(agents, path, request, peer).await;
+        }
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match segments.as_slice() {
             _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
             ["healthz"] => file::text(StatusCode::OK, "ok\n"),
-            ["boot", "script", name] => self.script(name, request.uri().query(), peer),
+            ["boot", "script", name] => self.script(name, uri.query(), peer),
             ["boot", rest @ ..] => match self.boot.path(&rest.join("/"), &self.tftp) {
                 Some(path) => file::answer(&path, request.method(), request.headers()).await,
                 None => file::not_found(),
@@ -60,7 +71,11 @@ impl Site {
                 Some(path) => file::answer(&path, request.method(), request.headers()).await,
                 None => file::not_found(),
             },
-            _ => file::not_found(),
+            _ => {
+                let metadata = self.metadata.as_ref();
+                let told = metadata.and_then(|metadata| metadata.answer(path, peer.address.ip()));
+                told.unwrap_or_else(file::not_found)
+            }
         }
     }
 
@@ -109,14 +124,18 @@ fn socket(address: IpAddr, port: u16) -> String {
 }
 
 /// Undoes `%41`; `None` for what is no such thing, or not UTF-8.
-fn percent_decoded(text: &str) -> Option<String> {
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, after @ ..] = rest {
         rest = after;
         if *byte == b'%' {
             let (digits, after) = rest.split_at_checked(2)?;
-            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            // Not by `from_str_radix` alone, which reads a sign.
+            let digits = std::str::from_utf8(digits)
+                .ok()
+                .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
             rest = after;
         } else {
             bytes.push(*byte);

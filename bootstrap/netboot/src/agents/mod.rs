@@ -1,0 +1,27 @@
+//! The server's side of what agents say ([`agent::protocol`]): who they are, what they are to do, how they fare.
+//!
+//! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them.
+
+pub mod record;
+mod service;
+mod tls;
+
+pub use service::Agents;
+pub use tls::server_config;
+
+/// Why an agent is not answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Nobody enrolled with this certificate.
+    #[error("nobody has enrolled with this certificate: enrol")]
+    Unknown,
+    /// The machine is not let in.
+    #[error("{0}")]
+    Forbidden(String),
+    /// What it says is not what the protocol has.
+    #[error("{0}")]
+    Malformed(String),
+    /// The API refuses, or cannot be reached.
+    #[error("{0}")]
+    Failed(String),
+}

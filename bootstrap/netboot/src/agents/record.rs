@@ -1,0 +1,295 @@
+//! What is written down of an agent, and what it is told. Pure.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use agent::protocol::{
+    Action, Deployment, Enrolment, Erase, Image, Instruction, Progress, Report, RootDeviceHints, State,
+};
+use chrono::{DateTime, Duration, Utc};
+use machinery::clock::{parse_rfc3339, rfc3339};
+use schemas::metal3::HardwareDetails;
+use schemas::netboot::{Agent, AgentInstruction, AgentStatus};
+use serde_json::{Value, json};
+
+use super::Refusal;
+use crate::mac::MacAddress;
+
+/// Seconds between two reports of an agent that has nothing new.
+pub const REPORT_SECONDS: u64 = 5;
+/// A machine that was heard of in this time runs.
+const ALIVE_SECONDS: i64 = 6;
+/// How often it is written down that an agent lives, when nothing else is new.
+const HEARTBEAT: Duration = Duration::seconds(10);
+/// How often progress and lines of the log are written down.
+const PROGRESS: Duration = Duration::seconds(1);
+/// Lines of the log, and characters of a line, that are kept.
+const LOG_LINES: usize = 100;
+const LOG_LINE: usize = 1000;
+
+/// Who asks to be let in.
+pub struct Newcomer<'a> {
+    /// What it says.
+    pub enrolment: &'a Enrolment,
+    /// The checksum of its certificate.
+    pub certificate: &'a str,
+    /// Where it speaks from.
+    pub address: IpAddr,
+    /// The machine that has this address by its lease.
+    pub lease_holder: Option<MacAddress>,
+    /// How the machine's firmware started it, where the lease tells.
+    pub boot_mode: Option<&'static str>,
+}
+
+/// Whether a machine is let in, and under which name.
+///
+/// # Errors
+/// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address, or when the
+/// machine already runs with another certificate.
+pub fn admit(
+    newcomer: &Newcomer<'_>,
+    known: Option<&AgentStatus>,
+    now: DateTime<Utc>,
+) -> Result<MacAddress, Refusal> {
+    let said = &newcomer.enrolment.boot_mac_address;
+    let mac: MacAddress = said.parse().map_err(|error| Refusal::Malformed(format!("{error}")))?;
+    let own = |holder: &MacAddress| {
+        let same = |text: &String| text.parse() == Ok(*holder);
+        *holder == mac || newcomer.enrolment.mac_addresses.iter().any(same)
+    };
+    if let Some(holder) = newcomer.lease_holder.filter(|holder| !own(holder)) {
+        return Err(Refusal::Forbidden(format!(
+            "{} is the address of machine {holder}, not of {mac}",
+            newcomer.address.to_canonical()
+        )));
+    }
+    let Some(known) = known else { return Ok(mac) };
+    if known.certificate_sha256.as_deref().is_none_or(|pinned| pinned == newcomer.certificate) {
+        return Ok(mac);
+    }
+    if known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str()) {
+        return Err(Refusal::Forbidden(format!(
+            "machine {mac} has enrolled with another certificate since it started: restart it"
+        )));
+    }
+    let seen = known.last_seen_time.as_deref().and_then(parse_rfc3339);
+    if seen.is_some_and(|seen| now - seen < Duration::seconds(ALIVE_SECONDS)) {
+        return Err(Refusal::Forbidden(format!(
+            "machine {mac} still runs with another certificate: try again in {ALIVE_SECONDS} s"
+        )));
+    }
+    Ok(mac)
+}
+
+/// The status of a machine that has enrolled, as a merge. What an earlier start left behind of its instruction and log goes.
+pub fn enrolled(
+    newcomer: &Newcomer<'_>,
+    mac: MacAddress,
+    known: Option<&AgentStatus>,
+    now: DateTime<Utc>,
+) -> Value {
+    let said = newcomer.enrolment;
+    let mut status = json!({
+        "bootMACAddress": mac.to_string(),
+        "macAddresses": said.mac_addresses.iter().take(256).map(|text| text.to_lowercase()).collect::<Vec<_>>(),
+        "systemUUID": said.system_uuid.as_deref().map(str::to_lowercase),
+        "serialNumber": said.serial_number,
+        "address": newcomer.address.to_canonical().to_string(),
+        "bootID": said.boot_id,
+        "version": said.version,
+        "certificateSHA256": newcomer.certificate,
+        "lastSeenTime": rfc3339(now),
+    });
+    if let Some(mode) = newcomer.boot_mode {
+        status["bootMode"] = mode.into();
+    }
+    if known.is_some_and(|known| known.boot_id.as_deref() != Some(said.boot_id.as_str())) {
+        status["instruction"] = Value::Null;
+        status["log"] = Value::Null;
+    }
+    json!({ "status": status })
+}
+
+/// The instruction for the machine as it runs now; `None` when there is none, or when it was meant for an earlier start.
+pub fn instruction(agent: &Agent) -> Option<Instruction> {
+    let spec = agent.spec.instruction.as_ref()?;
+    let running = agent.status.as_ref().and_then(|status| status.boot_id.as_deref());
+    if spec.boot_id.is_some() && spec.boot_id.as_deref() != running {
+        return None;
+    }
+    let action = action(spec);
+    if action.is_none() {
+        tracing::warn!(id = spec.id, action = spec.action, "an instruction that no agent knows");
+    }
+    Some(Instruction { id: spec.id.clone(), action: action? })
+}
+
+fn action(spec: &AgentInstruction) -> Option<Action> {
+    Some(match spec.action.as_str() {
+        "Wait" => Action::Wait,
+        "Inspect" => Action::Inspect,
+        "Clean" => Action::Clean {
+            erase: if spec.erase.as_deref() == Some("Everything") {
+                Erase::Everything
+            } else {
+                Erase::Metadata
+            },
+        },
+        "Deploy" => Action::Deploy(Box::new(deployment(spec)?)),
+        "Restart" => Action::Restart,
+        "PowerOff" => Action::PowerOff,
+        _ => return None,
+    })
+}
+
+fn deployment(spec: &AgentInstruction) -> Option<Deployment> {
+    let image = spec.image.as_ref()?;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let hints = spec.root_device_hints.as_ref();
+    // The fields have the same names in both.
+    let hints: Option<RootDeviceHints> = hints.map_or(Some(RootDeviceHints::default()), |hints| {
+        serde_json::from_value(serde_json::to_value(hints).ok()?).ok()
+    });
+    Some(Deployment {
+        image: Image {
+            url: image.url.clone(),
+            checksum: text(&image.checksum),
+            checksum_type: text(&image.checksum_type),
+            format: text(&image.format),
+        },
+        root_device_hints: hints?,
+        config_drive: spec.config_drive.unwrap_or(false),
+    })
+}
+
+/// Whether an agent that has done the instruction `after` has it already. Agents leave out what would have to be escaped in a query.
+pub fn is_same(id: &str, after: &str) -> bool {
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| c.is_ascii_alphanumeric() || "-._~".contains(*c)).collect()
+    };
+    id == after || plain(id) == plain(after)
+}
+
+/// What a machine reported and what of it was written down.
+#[derive(Clone, Debug, Default)]
+pub struct Reported {
+    log: VecDeque<String>,
+    has_new_lines: bool,
+    progress: Option<Progress>,
+    begun: Option<DateTime<Utc>>,
+    ended: Option<DateTime<Utc>>,
+    written: Option<DateTime<Utc>>,
+    is_new: bool,
+}
+
+impl Reported {
+    /// Begins with what is written down already: after a start of the server an instruction keeps its times, and the log its lines.
+    pub fn from_status(status: &AgentStatus) -> Self {
+        let time = |text: &Option<String>| text.as_deref().and_then(parse_rfc3339);
+        let instruction = status.instruction.as_ref();
+        let progress = instruction.map(|instruction| Progress {
+            id: instruction.id.clone(),
+            state: match instruction.state.as_str() {
+                "Done" => State::Done,
+                "Failed" => State::Failed,
+                _ => State::Running,
+            },
+            message: instruction.message.clone().unwrap_or_default(),
+            done: instruction.bytes_done.and_then(|bytes| bytes.try_into().ok()).unwrap_or(0),
+            total: instruction.bytes_total.and_then(|bytes| bytes.try_into().ok()).unwrap_or(0),
+        });
+        Self {
+            log: status.log.iter().cloned().collect(),
+            progress,
+            begun: instruction.and_then(|instruction| time(&instruction.start_time)),
+            ended: instruction.and_then(|instruction| time(&instruction.end_time)),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in a report; the status as a merge, when it is time to write it down. What is not written now is written with a later one:
+    /// agents report at least every [`REPORT_SECONDS`].
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read.
+    pub fn take(&mut self, report: Report, now: DateTime<Utc>) -> Result<Option<Value>, Refusal> {
+        let hardware = report.inventory.map(serde_json::from_value::<HardwareDetails>).transpose();
+        let hardware = hardware.map_err(|error| Refusal::Malformed(format!("the inventory: {error}")))?;
+        for line in report.log.into_iter().flat_map(|text| lines(&text)) {
+            self.log.push_back(line);
+            self.has_new_lines = true;
+        }
+        self.log.drain(..self.log.len().saturating_sub(LOG_LINES));
+        let mut is_urgent = hardware.is_some();
+        if let Some(progress) = report.instruction {
+            is_urgent |= self.progresses(progress, now);
+        }
+        let since = self.written.map_or(HEARTBEAT, |written| now - written);
+        let is_due = since >= HEARTBEAT || (since >= PROGRESS && (self.is_new || self.has_new_lines));
+        if !is_urgent && !is_due {
+            return Ok(None);
+        }
+        let mut status = json!({ "lastSeenTime": rfc3339(now) });
+        if let Some(hardware) = hardware {
+            status["hardware"] = serde_json::to_value(hardware).unwrap_or_default();
+        }
+        if self.has_new_lines {
+            status["log"] = self.log.iter().cloned().collect();
+        }
+        if let Some(progress) = &self.progress {
+            status["instruction"] = self.instruction(progress);
+        }
+        self.written = Some(now);
+        (self.is_new, self.has_new_lines) = (false, false);
+        Ok(Some(json!({ "status": status })))
+    }
+
+    /// What was taken in last could not be written down: the next report is.
+    pub fn not_written(&mut self) {
+        self.written = None;
+        (self.is_new, self.has_new_lines) = (true, true);
+    }
+
+    /// Takes in progress; whether the instruction is another one or stands elsewhere.
+    fn progresses(&mut self, progress: Progress, now: DateTime<Utc>) -> bool {
+        let before = self.progress.as_ref();
+        let is_other = before.is_none_or(|before| before.id != progress.id);
+        let is_urgent = is_other || before.is_some_and(|before| before.state != progress.state);
+        if is_other {
+            self.begun = Some(now);
+        }
+        if is_urgent {
+            self.ended = (progress.state != State::Running).then_some(now);
+        }
+        self.is_new |= before != Some(&progress);
+        self.progress = Some(progress);
+        is_urgent
+    }
+
+    fn instruction(&self, progress: &Progress) -> Value {
+        let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        json!({
+            "id": progress.id,
+            "state": match progress.state {
+                State::Running => "Running",
+                State::Done => "Done",
+                State::Failed => "Failed",
+            },
+            "message": progress.message,
+            "bytesDone": bytes(progress.done),
+            "bytesTotal": (progress.total > 0).then_some(bytes(progress.total)),
+            "startTime": self.begun.map(rfc3339),
+            "endTime": self.ended.map(rfc3339),
+        })
+    }
+}
+
+/// The lines of a text, without what a terminal would act on.
+fn lines(text: &str) -> Vec<String> {
+    let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(LOG_LINE).collect();
+    text.lines().map(clean).collect()
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! Keeps `Agent` objects as agents report.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use agent::protocol::{ConfigDrive, Enrolled, Enrolment, Instruction, Report};
+use engine::{Manager, NamespacedName, Objects};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use schemas::netboot::Agent;
+use tokio::sync::Notify;
+
+use super::Refusal;
+use super::record::{self, Newcomer, REPORT_SECONDS, Reported};
+use crate::dhcp4::server::Addresses;
+use crate::limits;
+use crate::metadata::Metadata;
+
+const BY_CERTIFICATE: &str = "netboot-certificate";
+
+/// The agents that run, as the API knows them.
+pub struct Agents {
+    agents: Objects<Agent>,
+    addresses: Arc<Addresses>,
+    metadata: Arc<Metadata>,
+    clock: Clock,
+    reported: Mutex<HashMap<String, Reported>>,
+    changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
+}
+
+impl Agents {
+    /// Starts to follow the objects; all of them are known when it returns.
+    pub async fn start(manager: &Manager, addresses: Arc<Addresses>, metadata: Arc<Metadata>) -> Arc<Self> {
+        let agents: Objects<Agent> = manager.objects();
+        agents.index(BY_CERTIFICATE, |agent: &Agent| {
+            agent.status.iter().filter_map(|status| status.certificate_sha256.clone()).collect()
+        });
+        agents.wait_until_synced().await;
+        let changed: Arc<Mutex<HashMap<String, Arc<Notify>>>> = Arc::default();
+        let waiting = changed.clone();
+        agents.subscribe(move |change| {
+            if let Some(notify) = waiting.lock().get(&change.name().name) {
+                notify.notify_waiters();
+            }
+        });
+        let clock = manager.clock().clone();
+        Arc::new(Self { agents, addresses, metadata, clock, reported: Mutex::default(), changed })
+    }
+
+    /// Lets a machine in.
+    ///
+    /// # Errors
+    /// As [`record::admit`]; [`Refusal::Failed`].
+    pub async fn enrol(
+        &self,
+        certificate: &str,
+        address: IpAddr,
+        enrolment: &Enrolment,
+    ) -> Result<Enrolled, Refusal> {
+        let lease_holder = self.addresses.holder_of(address);
+        let boot_mode = lease_holder.and_then(|mac| self.addresses.boot_mode(mac));
+        let newcomer = Newcomer { enrolment, certificate, address, lease_holder, boot_mode };
+        let named = enrolment.boot_mac_address.parse::<crate::mac::MacAddress>();
+        let key = NamespacedName::new("", named.map(|mac| mac.dashed()).unwrap_or_default());
+        let known = self.agents.get(&key);
+        let status = known.as_ref().and_then(|agent| agent.status.as_ref());
+        let now = self.clock.now();
+        let mac = record::admit(&newcomer, status, now).inspect_err(|refusal| {
+            tracing::warn!(%address, %refusal, "a machine is not let in");
+        })?;
+        if known.is_none() {
+            let metadata = ObjectMeta { name: Some(key.name.clone()), ..ObjectMeta::default() };
+            let object = Agent { metadata, ..Agent::default() };
+            self.agents.create_if_absent(&object).await.map_err(failed)?;
+        }
+        let patch = record::enrolled(&newcomer, mac, status, now);
+        self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?;
+        self.reported.lock().remove(&key.name);
+        tracing::info!(machine = %mac, %address, "an agent has enrolled");
+        Ok(Enrolled { name: key.name, report_seconds: REPORT_SECONDS })
+    }
+
+    /// Whose certificate it is.
+    fn known(&self, certificate: &str) -> Result<Arc<Agent>, Refusal> {
+        self.agents.by_index(BY_CERTIFICATE, certificate).into_iter().next().ok_or(Refusal::Unknown)
+    }
+
+    /// The next instruction after `after`; waits for one. `None` when there is none for [`limits::INSTRUCTION`].
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`].
+    pub async fn instruction(&self, certificate: &str, after: &str) -> Result<Option<Instruction>, Refusal> {
+        let name = self.known(certificate)?.metadata.name.clone().unwrap_or_default();
+        let notify = self.changed.lock().entry(name).or_default().clone();
+        let next = async {
+            loop {
+                let mut changed = std::pin::pin!(notify.notified());
+                // What changes from here on is heard.
+                changed.as_mut().enable();
+                let instruction = record::instruction(&*self.known(certificate)?);
+                match instruction.filter(|instruction| !record::is_same(&instruction.id, after)) {
+                    Some(instruction) => return Ok(instruction),
+                    None => changed.await,
+                }
+            }
+        };
+        match tokio::time::timeout(limits::INSTRUCTION, next).await {
+            Ok(found) => found.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Takes in a report.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`], [`Refusal::Malformed`], [`Refusal::Failed`].
+    pub async fn report(&self, certificate: &str, report: Report) -> Result<(), Refusal> {
+        let agent = self.known(certificate)?;
+        let key = NamespacedName::of(agent.as_ref());
+        let patch = {
+            let mut reported = self.reported.lock();
+            let known = reported
+                .entry(key.name.clone())
+                .or_insert_with(|| agent.status.as_ref().map(Reported::from_status).unwrap_or_default());
+            known.take(report, self.clock.now())?
+        };
+        let Some(patch) = patch else { return Ok(()) };
+        match self.agents.merge(&key, Some("status"), patch).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Err(Refusal::Unknown),
+            Err(error) => {
+                if let Some(reported) = self.reported.lock().get_mut(&key.name) {
+                    reported.not_written();
+                }
+                Err(failed(error))
+            }
+        }
+    }
+
+    /// The configuration drive of the host that the machine is; `None` when it is no host's. It is given while an instruction asks for
+    /// it, and not after.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`], [`Refusal::Forbidden`], [`Refusal::Failed`].
+    pub async fn config_drive(&self, certificate: &str) -> Result<Option<ConfigDrive>, Refusal> {
+        let agent = self.known(certificate)?;
+        let wants =
+            agent.spec.instruction.as_ref().is_some_and(|instruction| instruction.config_drive == Some(true));
+        if !wants {
+            return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
+        }
+        let name = agent.metadata.name.clone().unwrap_or_default();
+        let Ok(mac) = name.parse() else { return Ok(None) };
+        let data = self.metadata.data(mac).map_err(Refusal::Failed)?;
+        Ok(data.map(|data| ConfigDrive { files: data.config_drive() }))
+    }
+}
+
+fn failed(error: engine::Error) -> Refusal {
+    tracing::warn!(%error, "an agent cannot be served");
+    Refusal::Failed("the server cannot write this down now; its log says why".into())
+}

@@ -1,0 +1,71 @@
+//! The socket of DHCP for IPv6.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::net::UdpSocket;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::packet::Packet;
+use super::plan::{Link, machine_of, plan};
+use crate::error::Error;
+use crate::limits;
+use crate::machine::Directory;
+use crate::network::{self, Interface};
+
+/// The port of servers.
+const PORT: u16 = 547;
+/// All servers and relays of a link.
+const ALL_SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
+
+/// The server of one interface.
+pub struct Server {
+    link: Link,
+    socket: UdpSocket,
+    directory: Arc<dyn Directory>,
+}
+
+impl Server {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`Error::PortInUse`], [`Error::NotPermitted`].
+    pub fn open(interface: &Interface, link: Link, directory: Arc<dyn Directory>) -> Result<Self, Error> {
+        let socket = network::datagrams_v6("DHCPv6", interface, PORT, &[ALL_SERVERS])?;
+        Ok(Self { link, socket, directory })
+    }
+
+    /// Answers until `shutdown`.
+    pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let shutdown = shutdown.clone();
+        tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => {}
+                () = self.serve() => {}
+            }
+        });
+    }
+
+    async fn serve(&self) {
+        let mut buffer = vec![0; limits::MESSAGE];
+        loop {
+            let Ok((length, client)) = self.socket.recv_from(&mut buffer).await else { continue };
+            let SocketAddr::V6(source) = client else { continue };
+            let Some(request) = Packet::read(&buffer[..length]) else { continue };
+            let Some(mac) = machine_of(&request, *source.ip()) else {
+                tracing::debug!(%client, "DHCPv6: the client does not tell its Ethernet address");
+                continue;
+            };
+            let answer = plan(&request, mac, &self.directory.machine(mac), &self.link);
+            let answered = answer.as_ref().map(|answer| answer.kind);
+            tracing::debug!(%mac, interface = self.link.interface, asked = ?request.kind, ?answered, "DHCPv6");
+            if let Some(answer) = answer
+                && let Err(error) = self.socket.send_to(&answer.write(), client).await
+            {
+                tracing::warn!(%client, %mac, %error, "DHCPv6: the answer cannot be sent");
+            }
+        }
+    }
+}

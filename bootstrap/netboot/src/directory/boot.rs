@@ -1,0 +1,93 @@
+//! What the machine of a host is to boot.
+
+use engine::object::annotation;
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
+
+use crate::machine::Boot;
+
+/// Metal3's annotation of a host that must not be touched.
+const DETACHED: &str = "baremetalhost.metal3.io/detached";
+
+/// A machine starts the agent in every state in which something is to be done to it or to be known of it; from its disk otherwise, and
+/// as soon as its image was written and it has been told to restart.
+pub(super) fn boot(host: &BareMetalHost, agent: Option<&Agent>) -> Boot {
+    if annotation(host, DETACHED).is_some() {
+        return Boot::Disk;
+    }
+    let Some(status) = &host.status else { return Boot::Agent };
+    match status.provisioning.state.as_str() {
+        "provisioning" if is_written(host, agent) => Boot::Disk,
+        "unmanaged"
+        | "provisioned"
+        | "externally provisioned"
+        | "powering off before delete"
+        | "deleting" => Boot::Disk,
+        _ => Boot::Agent,
+    }
+}
+
+/// The controller ends a deployment with a restart, whose name ends with the time at which this provisioning began; one of an earlier
+/// provisioning means nothing.
+fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
+    let begun = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.as_deref();
+    let instruction = agent.and_then(|agent| agent.spec.instruction.as_ref());
+    match (instruction, begun()) {
+        (Some(instruction), Some(begun)) => {
+            instruction.action == "Restart" && instruction.id.ends_with(begun)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_state_has_its_boot() {
+        let host = |state: &str, annotations: serde_json::Value| -> BareMetalHost {
+            serde_json::from_value(json!({
+                "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+                "metadata": { "name": "a", "namespace": "default", "annotations": annotations },
+                "spec": { "online": true },
+                "status": {
+                    "provisioning": { "state": state },
+                    "operationHistory": { "provision": { "start": "2026-11-22T09:00:00Z" } },
+                },
+            }))
+            .unwrap()
+        };
+        let agent = |action: &str, id: &str| -> Agent {
+            let instruction = json!({ "id": id, "action": action });
+            serde_json::from_value(json!({
+                "apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "Agent",
+                "metadata": { "name": "52-54-00-00-00-01" }, "spec": { "instruction": instruction },
+            }))
+            .unwrap()
+        };
+        let now = "restart/2026-11-22T09:00:00Z";
+        let cases = [
+            ("", None, Boot::Agent),
+            ("registering", None, Boot::Agent),
+            ("inspecting", Some(agent("Restart", "restart/2026-11-22T08:00:00Z")), Boot::Agent),
+            ("available", None, Boot::Agent),
+            ("deprovisioning", None, Boot::Agent),
+            ("provisioning", None, Boot::Agent),
+            ("provisioning", Some(agent("Deploy", "deploy/2026-11-22T09:00:00Z")), Boot::Agent),
+            ("provisioning", Some(agent("Restart", "restart/2026-11-21T09:00:00Z")), Boot::Agent),
+            ("provisioning", Some(agent("Restart", now)), Boot::Disk),
+            ("provisioned", None, Boot::Disk),
+            ("externally provisioned", None, Boot::Disk),
+            ("unmanaged", None, Boot::Disk),
+            ("deleting", None, Boot::Disk),
+        ];
+        for (state, agent, expected) in cases {
+            assert_eq!(boot(&host(state, json!({})), agent.as_ref()), expected, "{state}");
+            let detached = host(state, json!({ DETACHED: "" }));
+            assert_eq!(boot(&detached, agent.as_ref()), Boot::Disk, "{state}, detached");
+        }
+    }
+}

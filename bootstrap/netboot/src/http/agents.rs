@@ -1,0 +1,86 @@
+//! `/agent/v1/…`: what agents say, as HTTP ([`agent::protocol`]).
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::file::{self, Body};
+use super::site::{Peer, percent_decoded};
+use crate::agents::{Agents, Refusal};
+use crate::limits;
+
+/// Answers a request for `path`, the part after `/agent/v1/`.
+pub async fn answer(agents: &Agents, path: &str, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+    let Some(certificate) = peer.certificate.as_deref() else {
+        return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
+    };
+    match respond(agents, path, request, peer, certificate).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            let status = match refusal {
+                Refusal::Unknown => StatusCode::UNAUTHORIZED,
+                Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
+                Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+                Refusal::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            file::text(status, format!("{refusal}\n"))
+        }
+    }
+}
+
+async fn respond(
+    agents: &Agents,
+    path: &str,
+    request: Request<Incoming>,
+    peer: &Peer,
+    certificate: &str,
+) -> Result<Response<Body>, Refusal> {
+    match (request.method().clone(), path) {
+        (Method::POST, "enrol") => {
+            let enrolment = read(request).await?;
+            Ok(json(&agents.enrol(certificate, peer.address.ip(), &enrolment).await?))
+        }
+        (Method::GET, "instruction") => {
+            let query = request.uri().query().unwrap_or_default();
+            let after = query.split('&').find_map(|pair| pair.strip_prefix("after="));
+            let after = percent_decoded(after.unwrap_or_default()).unwrap_or_default();
+            let instruction = agents.instruction(certificate, &after).await?;
+            Ok(instruction.map_or_else(nothing, |instruction| json(&instruction)))
+        }
+        (Method::POST, "report") => {
+            let report = read(request).await?;
+            agents.report(certificate, report).await.map(|()| nothing())
+        }
+        (Method::GET, "config-drive") => {
+            let drive = agents.config_drive(certificate).await?;
+            Ok(drive.map_or_else(file::not_found, |drive| json(&drive)))
+        }
+        _ => Ok(file::not_found()),
+    }
+}
+
+async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Refusal> {
+    let body = Limited::new(request.into_body(), limits::REPORT).collect();
+    let wrong = |error: String| Refusal::Malformed(format!("the body: {error}"));
+    let body = tokio::time::timeout(limits::HANDSHAKE, body)
+        .await
+        .map_err(|_| wrong("it took too long".into()))?
+        .map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_slice(&body.to_bytes()).map_err(|error| wrong(error.to_string()))
+}
+
+fn json(value: &impl Serialize) -> Response<Body> {
+    match serde_json::to_vec(value) {
+        Ok(text) => file::typed(StatusCode::OK, "application/json", text),
+        Err(_) => file::text(StatusCode::INTERNAL_SERVER_ERROR, Bytes::new()),
+    }
+}
+
+fn nothing() -> Response<Body> {
+    let mut response = Response::new(file::body(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

@@ -1,0 +1,7 @@
+//! What a machine is told of itself: names, user data, networks, in the forms that clouds have for it. A machine is told its own only.
+
+pub mod data;
+mod service;
+pub mod tree;
+
+pub use service::Metadata;

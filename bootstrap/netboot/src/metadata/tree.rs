@@ -1,0 +1,130 @@
+//! Which path tells what, in the forms of NoCloud, EC2 (2009-04-04), OpenStack and Ignition. Pure.
+
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::data::Data;
+
+/// Something that a path tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// NoCloud's `meta-data`.
+    NoCloud,
+    /// NoCloud's `network-config`.
+    CloudInitNetwork,
+    /// The host's user data.
+    UserData,
+    /// The host's user data for Ignition, which takes JSON only.
+    Ignition,
+    /// Nothing: a vendor's data that there is not.
+    Nothing,
+    /// OpenStack's `meta_data.json`.
+    OpenStack,
+    /// OpenStack's `network_data.json`.
+    OpenStackNetwork,
+    /// OpenStack's `vendor_data.json`.
+    EmptyObject,
+    /// Names of what lies below.
+    List(&'static str),
+    /// EC2's names of metadata.
+    Ec2List,
+    /// One of EC2's metadata.
+    Ec2(String),
+}
+
+/// What `path` tells; `None` for paths of others. EC2's later versions are not there, so that clients go back to the first.
+pub fn find(path: &str) -> Option<Item> {
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    Some(match segments.as_slice() {
+        ["nocloud", "meta-data"] => Item::NoCloud,
+        ["nocloud", "user-data"] => Item::UserData,
+        ["nocloud", "vendor-data"] => Item::Nothing,
+        ["nocloud", "network-config"] => Item::CloudInitNetwork,
+        ["2009-04-04"] => Item::List("meta-data/\nuser-data"),
+        ["2009-04-04", "user-data"] => Item::UserData,
+        ["2009-04-04", "meta-data"] => Item::Ec2List,
+        ["2009-04-04", "meta-data", key] => Item::Ec2((*key).to_owned()),
+        ["openstack"] => Item::List("latest"),
+        ["openstack", "latest"] => {
+            Item::List("meta_data.json\nnetwork_data.json\nuser_data\nvendor_data.json")
+        }
+        ["openstack", "latest", "meta_data.json"] => Item::OpenStack,
+        ["openstack", "latest", "network_data.json"] => Item::OpenStackNetwork,
+        ["openstack", "latest", "user_data"] => Item::UserData,
+        ["openstack", "latest", "vendor_data.json"] => Item::EmptyObject,
+        ["ignition"] => Item::Ignition,
+        _ => return None,
+    })
+}
+
+/// An answer: its media type and its text.
+pub type Content = (&'static str, String);
+
+impl Item {
+    /// Whether it tells what nobody else may know.
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::UserData | Self::Ignition)
+    }
+
+    /// What it tells the machine of `data` that asks from `address`; `None` when there is nothing to tell.
+    pub fn content(&self, data: &Data, address: IpAddr) -> Option<Content> {
+        const TEXT: &str = "text/plain; charset=utf-8";
+        const JSON: &str = "application/json";
+        let json = |value: &Value| serde_json::to_string_pretty(value).ok().map(|text| (JSON, text));
+        match self {
+            Self::NoCloud => json(&data.no_cloud()).map(|(_, text)| ("text/yaml", text)),
+            Self::CloudInitNetwork => json(&data.cloud_init_network()?).map(|(_, text)| ("text/yaml", text)),
+            Self::UserData => Some(("application/octet-stream", data.user_data.clone().unwrap_or_default())),
+            Self::Ignition => Some((JSON, data.user_data.clone()?)),
+            Self::Nothing => Some((TEXT, String::new())),
+            Self::OpenStack => json(&data.open_stack()),
+            Self::OpenStackNetwork => json(&data.open_stack_network()?),
+            Self::EmptyObject => Some((JSON, "{}".into())),
+            Self::List(names) => Some((TEXT, (*names).into())),
+            Self::Ec2List => {
+                let names: Vec<String> = data.ec2(address).into_keys().collect();
+                Some((TEXT, names.join("\n")))
+            }
+            Self::Ec2(key) => data.ec2(address).remove(key).map(|text| (TEXT, text)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_tells_the_same() {
+        let data = Data {
+            uid: "1234".into(),
+            name: "node-1".into(),
+            user_data: Some("#cloud-config\n".into()),
+            meta_data: serde_json::json!({ "uuid": "1234", "local-hostname": "node-1" })
+                .as_object()
+                .unwrap()
+                .clone(),
+            network_data: None,
+        };
+        let address = IpAddr::from([10, 0, 0, 9]);
+        let tell = |path: &str| find(path)?.content(&data, address).map(|(_, text)| text);
+        for path in
+            ["/nocloud/user-data", "/2009-04-04/user-data", "/openstack/latest/user_data", "/ignition"]
+        {
+            assert_eq!(tell(path).as_deref(), Some("#cloud-config\n"), "{path}");
+            assert!(find(path).is_some_and(|item| item.is_secret()), "{path}");
+        }
+        assert_eq!(
+            tell("/2009-04-04/meta-data/").as_deref(),
+            Some("hostname\ninstance-id\nlocal-hostname\nlocal-ipv4")
+        );
+        assert_eq!(tell("/2009-04-04/meta-data/local-ipv4").as_deref(), Some("10.0.0.9"));
+        assert_eq!(tell("/2009-04-04/meta-data/secret"), None);
+        assert!(tell("/nocloud/meta-data").is_some_and(|text| text.contains("\"instance-id\": \"1234\"")));
+        assert_eq!(tell("/nocloud/network-config"), None);
+        for path in ["/2021-03-23/meta-data/", "/latest/meta-data", "/nocloud", "/", "/boot/x"] {
+            assert_eq!(find(path), None, "{path}");
+        }
+    }
+}
