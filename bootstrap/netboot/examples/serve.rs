@@ -44,7 +44,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         https_port: netboot::HTTPS_PORT,
         tls: None,
     };
-    let doors = Doors { clock: Clock::system(), random: Random::system(), directory: Arc::new(directory) };
+    let doors = Doors {
+        clock: Clock::system(),
+        random: Random::system(),
+        directory: Arc::new(directory),
+        kube: None,
+    };
     let handle = netboot::start(configuration, doors).await?;
     tokio::signal::ctrl_c().await?;
     handle.stop().await;

@@ -12,6 +12,8 @@ use registry::{Context, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
+use crate::packets;
+
 /// Reads an input and says what the answer is like.
 pub type Reader = Box<dyn FnMut(&[u8]) -> String>;
 
@@ -26,7 +28,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "json", words: &["\"a\":", "\\u00e9", "1E-7"], reader: || Box::new(json_body) },
     Target {
         name: "yaml",
@@ -132,6 +134,37 @@ pub const TARGETS: [Target; 10] = [
             "\"v\":\"meta.k8s.io/v1\"",
         ],
         reader: continue_tokens,
+    },
+    Target {
+        name: "dhcp",
+        words: &[
+            "c\u{2}Sc",
+            "PXEClient:Arch:00007:UNDI:003016",
+            "HTTPClient",
+            "iPXE",
+            "\u{35}\u{1}\u{3}",
+            "\u{52}\u{6}\u{5}\u{4}",
+        ],
+        reader: packets::dhcp,
+    },
+    Target {
+        name: "dhcp6",
+        words: &["\0\u{1}\0\u{a}\0\u{3}\0\u{1}", "\0\u{3}\0\u{c}", "\0=\0\u{2}\0\u{10}", "\u{b}", "iPXE"],
+        reader: || Box::new(packets::dhcp6),
+    },
+    Target {
+        name: "tftp",
+        words: &[
+            "\0\u{1}",
+            "\0octet\0",
+            "blksize\0",
+            "windowsize\0",
+            "timeout\0",
+            "tsize\0",
+            "1468\0",
+            "\0\u{4}",
+        ],
+        reader: || Box::new(packets::tftp),
     },
 ];
 

@@ -1,0 +1,166 @@
+//! Files and scripts over HTTP, through sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use netboot::MacAddress;
+use netboot::boot_files::BootFiles;
+use netboot::client::Processor;
+use netboot::directory::Memory;
+use netboot::http::listener::Listener;
+use netboot::http::site::Site;
+use netboot::machine::{Boot, Machine};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+struct Bench {
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+}
+
+const LENGTH: usize = 1_300_000;
+
+fn content() -> Vec<u8> {
+    (0..LENGTH).map(|at| (at % 253) as u8).collect()
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("images")).unwrap();
+        std::fs::write(path("uki"), content()).unwrap();
+        std::fs::write(path("images/a b.raw"), "image").unwrap();
+        std::fs::write(path("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(path("secret"), path("images/link")).unwrap();
+        let directory = Memory::default();
+        let agent = Machine { boot: Boot::Agent, ..Machine::default() };
+        directory.set(MacAddress([0x52, 0x54, 0, 0, 0, 1]), agent);
+        let site = Site {
+            boot: BootFiles { unified: [(Processor::X86_64, path("uki"))].into(), ..BootFiles::default() },
+            tftp: Default::default(),
+            images: Some(path("images")),
+            directory: Arc::new(directory),
+            metadata: None,
+            agents: None,
+            http_port: 8080,
+            https_port: Some(8443),
+        };
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, tasks, shutdown) =
+            (tcp.local_addr().unwrap(), TaskTracker::new(), CancellationToken::new());
+        Listener::new(Arc::new(site), None, Clock::system()).run(tcp, &tasks, &shutdown);
+        Self { address, folder, shutdown, tasks }
+    }
+
+    /// Status line, headers in lower case, and body of an answer.
+    async fn ask(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
+        let ask = async {
+            let mut stream = TcpStream::connect(self.address).await.unwrap();
+            let head = format!("{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{headers}\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).await.unwrap();
+            let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+            let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_lowercase();
+            let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+            (status, head, answer[end + 4..].to_vec())
+        };
+        tokio::time::timeout(Duration::from_secs(20), ask).await.expect("an answer")
+    }
+
+    async fn end(self) {
+        self.shutdown.cancel();
+        self.tasks.close();
+        tokio::time::timeout(Duration::from_secs(10), self.tasks.wait()).await.expect("the server ends");
+        drop(self.folder);
+    }
+}
+
+#[tokio::test]
+async fn firmware_asks_for_the_head_and_then_for_the_file() {
+    let bench = Bench::new().await;
+    let path = "/boot/uki/x86_64.efi";
+    let (status, head, body) = bench.ask("HEAD", path, "").await;
+    assert_eq!((status, body.len()), (200, 0));
+    assert!(head.contains(&format!("content-length: {LENGTH}")), "{head}");
+    let (status, _, body) = bench.ask("GET", path, "").await;
+    assert!(status == 200 && body == content());
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let (status, _, body) = bench.ask("GET", path, &format!("if-none-match: {tag}\r\n")).await;
+    assert_eq!((status, body.len()), (304, 0));
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn parts_of_files() {
+    let bench = Bench::new().await;
+    let path = "/boot/uki/x86_64.efi";
+    let (_, head, _) = bench.ask("HEAD", path, "").await;
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let cases = [
+        ("range: bytes=5-9\r\n".to_owned(), 206, 5..10),
+        ("range: bytes=600000-1200000\r\n".to_owned(), 206, 600_000..1_200_001),
+        ("range: bytes=-7\r\n".to_owned(), 206, LENGTH - 7..LENGTH),
+        (format!("range: bytes=5-9\r\nif-range: {tag}\r\n"), 206, 5..10),
+        ("range: bytes=5-9\r\nif-range: \"other\"\r\n".to_owned(), 200, 0..LENGTH),
+        (format!("range: bytes={LENGTH}-\r\n"), 416, 0..0),
+    ];
+    for (headers, expected, range) in cases {
+        let (status, head, body) = bench.ask("GET", path, &headers).await;
+        assert_eq!(status, expected, "{headers}");
+        assert!(body == content()[range.clone()], "{headers}");
+        if status == 206 {
+            let said = format!("content-range: bytes {}-{}/{LENGTH}", range.start, range.end - 1);
+            assert!(head.contains(&said), "{head}");
+        }
+    }
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn only_what_is_configured_is_served() {
+    let bench = Bench::new().await;
+    let (status, _, body) = bench.ask("GET", "/images/a%20b.raw", "").await;
+    assert_eq!((status, body.as_slice()), (200, b"image".as_slice()));
+    let cases = [
+        ("GET", "/images/link", 404),
+        ("GET", "/images/../secret", 404),
+        ("GET", "/images/%2e%2e/secret", 404),
+        ("GET", "/images//secret", 404),
+        ("GET", "/images/%zz", 404),
+        ("GET", "/images/%C3", 404),
+        ("GET", "/images/", 404),
+        ("GET", "/boot/uki/aarch64.efi", 404),
+        ("GET", "/boot/start-from-disk", 404),
+        ("GET", "/nocloud/user-data", 404),
+        ("GET", "/agent/v1/instruction", 404),
+        ("POST", "/boot/uki/x86_64.efi", 405),
+        ("GET", "/boot/script/nonsense.ipxe", 404),
+    ];
+    for (method, path, expected) in cases {
+        let (status, _, body) = bench.ask(method, path, "content-length: 0\r\n").await;
+        assert_eq!(status, expected, "{path}");
+        assert!(!body.windows(6).any(|part| part == b"secret"), "{path}");
+    }
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn scripts_name_the_server_as_the_machine_sees_it() {
+    let bench = Bench::new().await;
+    let (status, _, body) = bench.ask("GET", "/boot/script/52-54-00-00-00-01.ipxe", "").await;
+    let text = String::from_utf8(body).unwrap();
+    assert_eq!(status, 200);
+    assert!(text.contains("kernel http://127.0.0.1:8080/boot/uki/x86_64.efi"), "{text}");
+    let (_, _, body) = bench.ask("GET", "/boot/script/52-54-00-00-00-02.ipxe", "").await;
+    assert!(String::from_utf8(body).unwrap().contains("sanboot"), "an unknown machine starts from its disk");
+    bench.end().await;
+}

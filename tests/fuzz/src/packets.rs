@@ -1,0 +1,113 @@
+//! Readers of what machines send that start over the network.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
+
+use chrono::DateTime;
+use netboot::client::Processor;
+use netboot::dhcp4::boot::Offer;
+use netboot::dhcp4::leases::Leases;
+use netboot::dhcp4::packet::Packet;
+use netboot::dhcp4::plan::{Known, Link, Mode, plan};
+use netboot::dhcp4::subnet::{Network, Subnet};
+use netboot::machine::{Boot, Machine};
+use netboot::tftp::packet::Message;
+use netboot::{MacAddress, dhcp6, router};
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+fn offer() -> Offer {
+    Offer {
+        server: SERVER.into(),
+        http_port: 8080,
+        unified: BTreeSet::from([Processor::X86_64]),
+        tftp: BTreeSet::from(["undionly.kpxe".to_owned(), "snponly.efi".to_owned()]),
+    }
+}
+
+/// A server with leases that lives as long as the run.
+pub fn dhcp() -> Box<dyn FnMut(&[u8]) -> String> {
+    let pool = "10.0.0.100-10.0.0.199".parse().expect("a range");
+    let subnet = Subnet::new(Network { address: SERVER, prefix: 24 }, vec![pool]);
+    let link = |mode| Link {
+        interface: "eth0".into(),
+        mode,
+        server: SERVER,
+        subnets: vec![subnet.clone()],
+        offer: offer(),
+    };
+    let links = [link(Mode::Full), link(Mode::Proxy)];
+    let machine = Machine { boot: Boot::Agent, ..Machine::default() };
+    let mut leases = Leases::default();
+    Box::new(move |bytes| {
+        let request = match Packet::read(bytes) {
+            Ok(request) => request,
+            Err(error) => return format!("{error:?}"),
+        };
+        assert!(Packet::read(&request.write(usize::MAX)).is_ok(), "what is written is read");
+        let mut like = format!("{:?}", request.kind);
+        for (link, port) in [(&links[0], 67), (&links[1], 67), (&links[1], 4011)] {
+            let source = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 100), 68);
+            let known = Known {
+                link,
+                port,
+                source,
+                machine: &machine,
+                reserved: &|_| None,
+                now: DateTime::UNIX_EPOCH,
+            };
+            let outcome = plan(&request, &known, &mut leases);
+            if let Some(lease) = outcome.lease {
+                assert!(subnet.leases(lease.address), "{} is not to be leased", lease.address);
+                leases.set(lease);
+            }
+            let Some(answer) = outcome.answer else { continue };
+            let written = answer.packet.write(answer.largest);
+            assert!(
+                written.len() <= answer.largest,
+                "{} bytes are more than the client takes",
+                written.len()
+            );
+            let read = Packet::read(&written).expect("an answer is a message");
+            assert_eq!((read.transaction, read.mac), (request.transaction, request.mac));
+            like.push_str(&format!(" {:?}", read.kind));
+        }
+        like
+    })
+}
+
+/// Messages and answers of DHCP for IPv6.
+pub fn dhcp6(bytes: &[u8]) -> String {
+    let Some(request) = dhcp6::packet::Packet::read(bytes) else { return "none".into() };
+    assert_eq!(request.write(), bytes, "what is written is what was read");
+    let link = dhcp6::plan::Link {
+        interface: "eth0".into(),
+        mac: MacAddress([2; 6]),
+        prefix: Some(Ipv6Addr::new(0xfd00, 1, 0, 0, 0, 0, 0, 0)),
+        offer: offer(),
+    };
+    let machine = Machine { boot: Boot::Agent, ..Machine::default() };
+    let answer = dhcp6::plan::plan(&request, MacAddress([1; 6]), &machine, &link);
+    if let Some(answer) = &answer {
+        assert_eq!(dhcp6::packet::Packet::read(&answer.write()).as_ref(), Some(answer));
+    }
+    format!("{:?} {:?}", request.kind, answer.map(|answer| answer.options.0.len()))
+}
+
+/// Messages of TFTP, and solicitations of routers.
+pub fn tftp(bytes: &[u8]) -> String {
+    let solicitation = router::read_solicitation(bytes);
+    let kind = match Message::read(bytes) {
+        Some(Message::Read(request)) => {
+            if let Some(answer) = request.options.acknowledgement(1) {
+                assert!(Message::read(&answer).is_none(), "no client says that");
+            }
+            format!("read {:?}", request.options)
+        }
+        Some(Message::Acknowledge(_)) => "acknowledge".into(),
+        Some(Message::Error(..)) => "error".into(),
+        Some(Message::Write) => "write".into(),
+        None => "none".into(),
+    };
+    format!("{kind} {}", solicitation.is_some())
+}
