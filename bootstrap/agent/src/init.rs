@@ -26,8 +26,6 @@ const MOUNTS: &[(&str, &str, &str)] = &[
     ("tmpfs", "/run", "mode=0755"),
     ("tmpfs", "/tmp", "mode=1777"),
 ];
-/// The variables of UEFI; on a machine that was started by BIOS there are none.
-const FIRMWARE_VARIABLES: &str = "/sys/firmware/efi/efivars";
 /// Between two starts of the agent's work after a panic.
 const AGAIN: Duration = Duration::from_secs(5);
 
@@ -97,9 +95,10 @@ fn load_drivers(loader: &Loader, always: &[String], journal: &Journal) {
     loader.load_for_all("/sys/bus".as_ref());
     always.iter().for_each(|module| loader.load(module));
     journal.line("drivers are loaded");
+    // A machine that was started by BIOS has none.
     if Path::new("/sys/firmware/efi").exists() {
         loader.load("efivarfs");
-        mount_one("efivarfs", FIRMWARE_VARIABLES, "", journal);
+        mount_one("efivarfs", crate::firmware::VARIABLES, "", journal);
     }
 }
 

@@ -3,7 +3,11 @@
 //! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and does what that says: inspect, clean, deploy,
 //! restart. It decides nothing by itself.
 
+mod clean;
+mod deploy;
 mod devices;
+mod disk;
+mod firmware;
 mod init;
 pub mod inventory;
 pub mod journal;

@@ -21,6 +21,8 @@ pub struct Configuration {
     pub servers: Vec<String>,
     /// The certificate authority of the server, PEM.
     pub certificate_authority: String,
+    /// Further authorities of servers that images are fetched from over HTTPS, PEM.
+    pub image_authorities: String,
     /// Names of kernel modules that are loaded although no device asks for them.
     pub modules: Vec<String>,
 }

@@ -22,7 +22,7 @@ fn main() -> Result<()> {
                 servers: vec![server.to_owned()],
                 certificate_authority: std::fs::read_to_string(authority)
                     .context("cannot read the authority")?,
-                modules: Vec::new(),
+                ..Default::default()
             };
             let program = program::of_this_process(initramfs::PROGRAM)?;
             let out = std::io::BufWriter::new(File::create(out)?);

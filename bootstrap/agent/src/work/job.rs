@@ -10,6 +10,7 @@ use rustix::system::{RebootCommand, reboot};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use super::disks;
 use super::standing::Standing;
 use crate::devices::Devices;
 use crate::inventory::{Known, inventory};
@@ -22,7 +23,6 @@ const TELL_TIME: Duration = Duration::from_secs(5);
 
 /// What instructions work with.
 #[derive(Clone)]
-#[allow(dead_code, reason = "instructions that write to disks need them")]
 pub struct Machine {
     /// Time, randomness, the log.
     pub tools: Tools,
@@ -36,7 +36,7 @@ pub struct Machine {
     pub devices: Devices,
     /// Where progress goes.
     pub standing: Arc<Standing>,
-    /// Whom images are fetched from, PEM.
+    /// Whom images are fetched from over HTTPS, PEM.
     pub authorities: String,
 }
 
@@ -48,7 +48,6 @@ pub struct Task {
     ended: Arc<AtomicBool>,
 }
 
-#[allow(dead_code, reason = "instructions that write to disks need them")]
 impl Task {
     /// So many bytes are done, of so many.
     pub fn progress(&self, message: &str, done: u64, total: u64) {
@@ -143,7 +142,8 @@ async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Opt
             let found = tokio::task::spawn_blocking(move || inventory(Path::new("/"), &known)).await;
             Ok(Some(found.context("cannot look at the machine")?))
         }
-        Action::Clean { .. } | Action::Deploy(_) => bail!("this agent cannot do that"),
+        Action::Clean { erase } => disks::clean_all(erase, task, machine).await.map(|()| None),
+        Action::Deploy(deployment) => disks::deploy(&deployment, task, machine).await.map(|()| None),
         Action::Restart => leave(RebootCommand::Restart, task, machine).await,
         Action::PowerOff => leave(RebootCommand::PowerOff, task, machine).await,
     }

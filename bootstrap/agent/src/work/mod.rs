@@ -1,5 +1,6 @@
 //! What the agent does with its server: it enrols, reports, asks what to do, and does it.
 
+mod disks;
 mod job;
 mod standing;
 
@@ -180,7 +181,10 @@ impl Agent {
             boot: self.arguments.boot.unwrap_or(by.link.mac),
             devices: self.devices.clone(),
             standing: self.standing.clone(),
-            authorities: self.configuration.certificate_authority.clone(),
+            authorities: format!(
+                "{}\n{}",
+                self.configuration.certificate_authority, self.configuration.image_authorities
+            ),
         }
     }
 }

@@ -1,0 +1,183 @@
+//! Makes disks empty.
+
+use std::io;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::disk::Disk;
+use crate::protocol::Erase;
+
+/// Partition tables, and the signatures of file systems, RAID and LVM, stand within so many bytes of an end of a disk or partition.
+const END: u64 = 2 << 20;
+/// All of a disk is emptied in steps of this size, between which progress is told.
+const STEP: u64 = 1 << 30;
+/// Bytes that are read back at once.
+const LOOK: usize = 1 << 20;
+/// Places of a disk that are looked at after all of it was emptied.
+const LOOKS: u64 = 64;
+
+/// Makes a disk empty; `partitions` are the start and length of each. `progress` is called with bytes that are done and that there are; its
+/// error ends the work.
+///
+/// # Errors
+/// The disk refuses, or still has what was to be gone.
+pub fn clean(
+    disk: &mut dyn Disk,
+    partitions: &[(u64, u64)],
+    erase: Erase,
+    progress: &dyn Fn(u64, u64) -> Result<()>,
+) -> Result<()> {
+    let ranges = match erase {
+        Erase::Metadata => metadata(disk.size(), disk.block(), partitions),
+        Erase::Everything => vec![(0, disk.size())],
+    };
+    let total = ranges.iter().map(|(_, length)| length).sum();
+    let mut done = 0;
+    for &(start, length) in &ranges {
+        let mut at = start;
+        while at < start + length {
+            let step = STEP.min(start + length - at);
+            disk.zero(at, step).with_context(|| format!("cannot empty the disk at {at}"))?;
+            at += step;
+            done += step;
+            progress(done, total)?;
+        }
+    }
+    disk.sync().context("the disk does not keep what is written")?;
+    disk.forget().context("cannot read the disk anew")?;
+    for (start, length) in looks(&ranges, erase) {
+        verify(disk, start, length)?;
+    }
+    Ok(())
+}
+
+/// Both ends of the disk and of each partition, in whole blocks, in order and without overlaps.
+fn metadata(size: u64, block: u64, partitions: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    let areas = [(0, size)].into_iter().chain(partitions.iter().copied());
+    for (start, length) in areas {
+        let end = start.saturating_add(length).min(size);
+        for (from, to) in
+            [(start, start.saturating_add(END).min(end)), (end.saturating_sub(END).max(start), end)]
+        {
+            ranges.push((from / block * block, to.next_multiple_of(block).min(size)));
+        }
+    }
+    ranges.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in ranges {
+        match merged.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ if from < to => merged.push((from, to)),
+            _ => {}
+        }
+    }
+    merged.into_iter().map(|(from, to)| (from, to - from)).collect()
+}
+
+/// What is looked at: all that was to be emptied, or, where that is the whole disk, places spread over it and both ends.
+fn looks(ranges: &[(u64, u64)], erase: Erase) -> Vec<(u64, u64)> {
+    if erase == Erase::Metadata {
+        return ranges.to_vec();
+    }
+    let whole: u64 = ranges.iter().map(|(_, length)| length).sum();
+    let length = (LOOK as u64).min(whole);
+    (0..=LOOKS)
+        .map(|number| ((whole - length) / LOOKS * number, length))
+        .chain([(whole - length, length)])
+        .collect()
+}
+
+fn verify(disk: &mut dyn Disk, start: u64, length: u64) -> Result<()> {
+    let (mut at, end) = (start, start + length);
+    let mut buffer = vec![0; LOOK];
+    while at < end {
+        let count = usize::try_from(end - at)?.min(LOOK);
+        let read: io::Result<()> = disk.read_at(at, &mut buffer[..count]);
+        read.with_context(|| format!("cannot read the disk back at {at}"))?;
+        ensure!(
+            buffer[..count].iter().all(|byte| *byte == 0),
+            "the disk still holds data at {at}, which it said to have emptied"
+        );
+        at += count as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::memory::Memory;
+
+    const SIZE: usize = 32 << 20;
+    const PARTITIONS: [(u64, u64); 3] = [(1 << 20, 8 << 20), (9 << 20, 512), (20 << 20, 64 << 20)];
+
+    fn nothing(_: u64, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    #[test]
+    fn ends_of_disks_and_partitions() {
+        let mut disk = Memory::new(SIZE, 512);
+        let before = disk.bytes.clone();
+        clean(&mut disk, &PARTITIONS, Erase::Metadata, &nothing).unwrap();
+        let empty = |from: usize, to: usize| disk.bytes[from..to].iter().all(|byte| *byte == 0);
+        assert!(
+            empty(0, 3 << 20)
+                && empty(7 << 20, (9 << 20) + 512)
+                && empty(20 << 20, 22 << 20)
+                && empty(30 << 20, SIZE)
+        );
+        for (from, to) in [(3 << 20, 7 << 20), ((9 << 20) + 512, 20 << 20), (22 << 20, 30 << 20)] {
+            assert!(disk.bytes[from..to] == before[from..to]);
+        }
+    }
+
+    #[test]
+    fn everything() {
+        let mut disk = Memory::new(SIZE, 512);
+        clean(&mut disk, &PARTITIONS, Erase::Everything, &nothing).unwrap();
+        assert!(disk.bytes.iter().all(|byte| *byte == 0));
+    }
+
+    /// A disk that says that it has emptied itself.
+    struct Liar(Memory);
+
+    impl Disk for Liar {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+        fn block(&self) -> u64 {
+            self.0.block()
+        }
+        fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+            self.0.read_at(offset, buffer)
+        }
+        fn write_at(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn zero(&mut self, _: u64, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn forget(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_lies_and_one_that_fails() {
+        for erase in [Erase::Metadata, Erase::Everything] {
+            let error =
+                clean(&mut Liar(Memory::new(SIZE, 512)), &[], erase, &nothing).unwrap_err().to_string();
+            assert!(error.contains("still holds data at 0"), "{error}");
+            let mut disk = Memory::new(SIZE, 512);
+            disk.power = Some(0);
+            assert!(clean(&mut disk, &[], erase, &nothing).is_err());
+            let ended = clean(&mut Memory::new(SIZE, 512), &[], erase, &|_, _| anyhow::bail!("ended"));
+            assert!(ended.is_err());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! An image's checksum.
+
+use anyhow::{Context, Result, bail, ensure};
+use md5::{Digest, Md5};
+use ring::digest::{self, SHA256, SHA512};
+
+/// Which sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 32 characters.
+    Md5,
+    /// 64 characters.
+    Sha256,
+    /// 128 characters.
+    Sha512,
+}
+
+/// The sum that an image must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksum {
+    kind: Kind,
+    hexadecimal: String,
+}
+
+/// Whether a checksum is the address of a file of sums.
+pub fn is_url(checksum: &str) -> bool {
+    checksum.starts_with("http://") || checksum.starts_with("https://")
+}
+
+impl Checksum {
+    /// Reads a sum; `kind` is that of `BareMetalHost.spec.image.checksumType`.
+    ///
+    /// # Errors
+    /// It is none of that kind.
+    pub fn read(text: &str, kind: &str) -> Result<Self> {
+        let hexadecimal = text.trim().to_ascii_lowercase();
+        ensure!(
+            hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "spec.image.checksum {text:?} is neither a checksum nor the URL of one"
+        );
+        let of_length = match hexadecimal.len() {
+            32 => Kind::Md5,
+            64 => Kind::Sha256,
+            128 => Kind::Sha512,
+            length => bail!(
+                "spec.image.checksum has {length} characters; an MD5 sum has 32, SHA-256 64, SHA-512 128"
+            ),
+        };
+        let wanted = match kind {
+            "" | "auto" => of_length,
+            "md5" => Kind::Md5,
+            "sha256" => Kind::Sha256,
+            "sha512" => Kind::Sha512,
+            other => bail!("spec.image.checksumType {other:?} is none of md5, sha256, sha512, auto"),
+        };
+        ensure!(
+            wanted == of_length,
+            "spec.image.checksum has {} characters, which is no {kind} sum",
+            hexadecimal.len()
+        );
+        Ok(Self { kind: wanted, hexadecimal })
+    }
+
+    /// Finds the sum of the image at `url` in a file of sums: lines as `sha256sum` and the BSDs write them, or one sum alone.
+    ///
+    /// # Errors
+    /// It is not in there.
+    pub fn find(file: &str, url: &str, kind: &str) -> Result<Self> {
+        let path = url.split(['?', '#']).next().unwrap_or(url);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let lines = || file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let of_image = lines().filter_map(|line| {
+            if let Some((head, sum)) = line.split_once(") = ") {
+                let (_, of) = head.split_once(" (")?;
+                return (of == name).then_some(sum);
+            }
+            let (sum, of) = line.split_once(char::is_whitespace)?;
+            let of = of.trim_start().trim_start_matches('*');
+            (of.rsplit('/').next() == Some(name)).then_some(sum)
+        });
+        let alone = lines().next().filter(|line| lines().count() == 1 && !line.contains(char::is_whitespace));
+        let mut sums = of_image.chain(alone);
+        // A file may hold sums of several kinds.
+        let all: Vec<&str> = sums.by_ref().collect();
+        let fitting = all.iter().find_map(|sum| Self::read(sum, kind).ok());
+        fitting.with_context(|| {
+            format!(
+                "the file of checksums has none for {name} of the kind {:?}",
+                if kind.is_empty() { "auto" } else { kind }
+            )
+        })
+    }
+
+    /// Begins to sum.
+    pub fn hasher(&self) -> Hasher {
+        match self.kind {
+            Kind::Md5 => Hasher::Md5(Md5::new()),
+            Kind::Sha256 => Hasher::Sha2(digest::Context::new(&SHA256)),
+            Kind::Sha512 => Hasher::Sha2(digest::Context::new(&SHA512)),
+        }
+    }
+
+    /// Compares.
+    ///
+    /// # Errors
+    /// What came is not what was asked for.
+    pub fn verify(&self, hasher: Hasher) -> Result<()> {
+        let bytes = match hasher {
+            Hasher::Md5(sum) => sum.finalize().to_vec(),
+            Hasher::Sha2(sum) => sum.finish().as_ref().to_vec(),
+        };
+        let found: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        ensure!(
+            found == self.hexadecimal,
+            "the image's checksum is {found}, and spec.image.checksum says {}: it is damaged, or another one; nothing of it can be started",
+            self.hexadecimal
+        );
+        Ok(())
+    }
+}
+
+/// A sum under way.
+pub enum Hasher {
+    /// MD5.
+    Md5(Md5),
+    /// SHA-256 or SHA-512.
+    Sha2(digest::Context),
+}
+
+impl Hasher {
+    /// Goes on with these bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Md5(sum) => sum.update(bytes),
+            Self::Sha2(sum) => sum.update(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    const MD5_OF_ABC: &str = "900150983cd24fb0d6963f7d28e17f72";
+    const SHA512_OF_ABC: &str = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
+
+    #[test]
+    fn sums_of_each_kind() {
+        for (sum, kind) in [(SHA256_OF_ABC, "sha256"), (MD5_OF_ABC, "md5"), (SHA512_OF_ABC, "sha512")] {
+            for kind in [kind, "auto", ""] {
+                let checksum = Checksum::read(&sum.to_uppercase(), kind).unwrap();
+                let mut hasher = checksum.hasher();
+                hasher.update(b"a");
+                hasher.update(b"bc");
+                checksum.verify(hasher).unwrap();
+                let error = checksum.verify(checksum.hasher()).unwrap_err().to_string();
+                assert!(error.contains(sum), "{error}");
+            }
+        }
+        for (wrong, kind) in [("abc", ""), (SHA256_OF_ABC, "md5"), ("nothing", ""), (MD5_OF_ABC, "crc")] {
+            assert!(Checksum::read(wrong, kind).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn files_of_sums() {
+        let url = "http://images/debian/disk.raw?x=1";
+        let files = [
+            format!("{SHA256_OF_ABC}\n"),
+            format!("{MD5_OF_ABC}  other.raw\n{SHA256_OF_ABC}  disk.raw\n"),
+            format!("# sums\n{SHA256_OF_ABC} *./disk.raw"),
+            format!("MD5 (disk.raw) = {MD5_OF_ABC}\nSHA256 (disk.raw) = {SHA256_OF_ABC}\n"),
+        ];
+        let expected = Checksum::read(SHA256_OF_ABC, "").unwrap();
+        for file in files {
+            assert_eq!(Checksum::find(&file, url, "sha256").unwrap(), expected, "{file}");
+        }
+        let none = Checksum::find(&format!("{SHA256_OF_ABC}  other.raw\n"), url, "").unwrap_err().to_string();
+        assert!(none.contains("none for disk.raw"), "{none}");
+        assert!(Checksum::find("", url, "").is_err());
+    }
+}

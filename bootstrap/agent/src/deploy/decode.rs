@@ -1,0 +1,158 @@
+//! What an image is, told by its first bytes, and the way to its content.
+
+use std::io::{self, BufReader, Read};
+
+use anyhow::{Context, Result, bail};
+
+/// What comes is handed on in pieces of this size.
+const BUFFER: usize = 256 << 10;
+/// The largest window of zstd that its format allows with ordinary tools (`--long=31`).
+const ZSTD_WINDOW_LOG_MAX: u32 = 31;
+/// Enough to tell all formats.
+const FIRST: usize = 8;
+
+/// A reader whose first bytes have been looked at.
+pub struct Peeked<R> {
+    first: Vec<u8>,
+    at: usize,
+    rest: R,
+}
+
+impl<R: Read> Peeked<R> {
+    /// Looks at the first bytes.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub fn new(mut rest: R) -> io::Result<Self> {
+        let mut first = Vec::new();
+        rest.by_ref().take(FIRST as u64).read_to_end(&mut first)?;
+        Ok(Self { first, at: 0, rest })
+    }
+
+    /// The first bytes.
+    pub fn first(&self) -> &[u8] {
+        &self.first
+    }
+}
+
+impl<R: Read> Read for Peeked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = &self.first[self.at..];
+        if left.is_empty() {
+            return self.rest.read(buffer);
+        }
+        let count = left.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&left[..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A disk as it is.
+    Raw,
+    /// QEMU's.
+    Qcow2,
+}
+
+/// Tells the format of an image that is not compressed (any more).
+///
+/// # Errors
+/// It is one that cannot be written, or another one than `said` (`spec.image.format`).
+pub fn format(first: &[u8], said: &str) -> Result<Format> {
+    let found = match first {
+        [b'Q', b'F', b'I', 0xfb, ..] => Format::Qcow2,
+        [b'K', b'D', b'M', b'V', ..] => bail!("the image is a VMDK; convert it: qemu-img convert -O raw"),
+        [b'c', b'o', b'n', b'e', b'c', b't', b'i', b'x', ..] => {
+            bail!("the image is a VHD; convert it: qemu-img convert -O raw")
+        }
+        [b'<', b'<', b'<', b' ', ..] => bail!("the image is a VDI; convert it: qemu-img convert -O raw"),
+        [b'<', b'!', ..] | [b'<', b'h', b't', b'm', ..] => {
+            bail!("what spec.image.url gives is a web page and no image")
+        }
+        [b'B', b'Z', b'h', ..] => bail!("the image is compressed with bzip2; use zstd, xz or gzip"),
+        [] => bail!("the image is empty"),
+        _ => Format::Raw,
+    };
+    match (said, found) {
+        ("", _) | ("raw", Format::Raw) | ("qcow2", Format::Qcow2) => Ok(found),
+        ("raw" | "qcow2", _) => bail!("spec.image.format is {said}, and the image is not"),
+        _ => bail!("spec.image.format {said:?} cannot be written to a disk; raw and qcow2 can"),
+    }
+}
+
+/// Whether an image is compressed.
+pub fn is_compressed(first: &[u8]) -> bool {
+    matches!(first, [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', b'X', b'Z', 0, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..])
+}
+
+/// The content of an image, whatever it is compressed with.
+///
+/// # Errors
+/// It is compressed, and not with what it seems to be.
+pub fn content<'a, R: Read + Send + 'a>(image: Peeked<R>) -> Result<Box<dyn Read + Send + 'a>> {
+    Ok(match image.first() {
+        [0x1f, 0x8b, ..] => {
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BUFFER, image)))
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            Box::new(lzma_rust2::XzReader::new(BufReader::with_capacity(BUFFER, image), true))
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let mut decoder =
+                zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(BUFFER, image))
+                    .context("the image cannot be unpacked (zstd)")?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+            Box::new(decoder)
+        }
+        _ => Box::new(image),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn each_compression_gives_the_same_content() {
+        let plain: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&plain).unwrap();
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        xz.write_all(&plain).unwrap();
+        let packed = [gzip.finish().unwrap(), xz.finish().unwrap(), zstd::encode_all(&plain[..], 1).unwrap()];
+        for image in packed.iter().chain([&plain]) {
+            let peeked = Peeked::new(&image[..]).unwrap();
+            assert_eq!(is_compressed(peeked.first()), image != &plain);
+            let mut read = Vec::new();
+            content(peeked).unwrap().read_to_end(&mut read).unwrap();
+            assert!(read == plain);
+        }
+        for image in &packed {
+            let mut read = Vec::new();
+            let cut =
+                content(Peeked::new(&image[..image.len() / 2]).unwrap()).unwrap().read_to_end(&mut read);
+            assert!(cut.is_err());
+        }
+    }
+
+    #[test]
+    fn formats_are_told_by_their_first_bytes() {
+        assert_eq!(format(b"QFI\xfb\0\0\0\x03", "").unwrap(), Format::Qcow2);
+        assert_eq!(format(b"\xeb\x63\x90", "raw").unwrap(), Format::Raw);
+        for (first, said) in [
+            (&b"QFI\xfb"[..], "raw"),
+            (b"\xeb\x63", "qcow2"),
+            (b"KDMV", ""),
+            (b"", ""),
+            (b"x", "vdi"),
+            (b"<!DOCTYP", ""),
+        ] {
+            assert!(format(first, said).is_err(), "{said}");
+        }
+    }
+}

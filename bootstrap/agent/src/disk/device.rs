@@ -1,0 +1,112 @@
+//! A disk of the machine.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
+
+use super::Disk;
+
+/// Zeros are written in pieces of this size where the kernel has no better way.
+const ZEROS: usize = 1 << 20;
+
+/// A block device, which nothing else uses.
+pub struct BlockDevice {
+    file: File,
+    size: u64,
+    block: u64,
+}
+
+impl BlockDevice {
+    /// Opens the device at `path`, for itself alone.
+    ///
+    /// # Errors
+    /// There is none, or something uses it.
+    pub fn open(path: &Path, block: u64) -> Result<Self> {
+        let flags = OFlags::EXCL.bits().cast_signed();
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+        let mut file = opened.with_context(|| format!("cannot open {} for itself alone", path.display()))?;
+        let size = file
+            .seek(SeekFrom::End(0))
+            .with_context(|| format!("cannot ask {} for its size", path.display()))?;
+        ensure!(size > 0, "{} has no medium", path.display());
+        Ok(Self { file, size, block })
+    }
+}
+
+impl Disk for BlockDevice {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn block(&self) -> u64 {
+        self.block
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn zero(&mut self, mut offset: u64, length: u64) -> io::Result<()> {
+        let end = offset + length;
+        let whole_blocks = offset.is_multiple_of(self.block) && length.is_multiple_of(self.block);
+        // A hole reads as zeros, and lets a solid state disk forget; where there are none, the kernel writes zeros by itself.
+        for way in [FallocateFlags::PUNCH_HOLE, FallocateFlags::ZERO_RANGE] {
+            if whole_blocks
+                && length > 0
+                && fallocate(&self.file, way | FallocateFlags::KEEP_SIZE, offset, length).is_ok()
+            {
+                return Ok(());
+            }
+        }
+        let zeros = vec![0; ZEROS];
+        while offset < end {
+            let count = usize::try_from(end - offset).unwrap_or(ZEROS).min(ZEROS);
+            self.write_at(offset, &zeros[..count])?;
+            offset += count as u64;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn forget(&mut self) -> io::Result<()> {
+        Ok(fadvise(&self.file, 0, None, Advice::DontNeed)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_place_of_a_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        assert!(BlockDevice::open(&path, 512).is_err());
+        std::fs::write(&path, vec![7; 3 << 20]).unwrap();
+        let mut disk = BlockDevice::open(&path, 512).unwrap();
+        assert_eq!(disk.size(), 3 << 20);
+        disk.zero(512, 2 << 20).unwrap();
+        disk.zero(10, 20).unwrap();
+        disk.write_at(1024, b"text").unwrap();
+        disk.sync().unwrap();
+        disk.forget().unwrap();
+        let mut read = vec![1; (2 << 20) + 513];
+        disk.read_at(0, &mut read).unwrap();
+        assert_eq!((&read[..10], &read[10..30]), (&[7; 10][..], &[0; 20][..]));
+        assert_eq!(&read[1024..1028], b"text");
+        assert!(read[512..1024].iter().chain(&read[1028..512 + (2 << 20)]).all(|byte| *byte == 0));
+        assert_eq!(read[512 + (2 << 20)], 7);
+        assert!(disk.read_at(3 << 20, &mut [0]).is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! The boot order of UEFI: entries in its variables (UEFI specification, 3.1 and 10.3).
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+
+use crate::deploy::EfiSystem;
+
+/// Where the variables are.
+pub const VARIABLES: &str = "/sys/firmware/efi/efivars";
+/// The name space of the boot variables.
+const GLOBAL: &str = "8be4df61-93ca-11d2-aa0d-00e098032b8c";
+/// Kept without power; for the firmware and for systems.
+const ATTRIBUTES: [u8; 4] = [7, 0, 0, 0];
+/// Our entry is known by this, so that each installation replaces the last one's.
+const DESCRIPTION: &str = "firstlight";
+const ACTIVE: u32 = 1;
+/// What a removable disk is started with: images for any machine have it.
+const LOADER: &str =
+    if cfg!(target_arch = "aarch64") { "\\EFI\\BOOT\\BOOTAA64.EFI" } else { "\\EFI\\BOOT\\BOOTX64.EFI" };
+
+/// The variables of a machine's firmware.
+pub struct Firmware(PathBuf);
+
+impl Firmware {
+    /// Those in `folder`; `None` when the machine was not started by UEFI.
+    pub fn find(folder: &Path) -> Option<Self> {
+        folder.is_dir().then(|| Self(folder.to_owned()))
+    }
+
+    /// Starts from this partition first.
+    ///
+    /// # Errors
+    /// The firmware refuses.
+    pub fn boot_first(&self, partition: &EfiSystem) -> Result<()> {
+        let number =
+            self.own().or_else(|| self.free()).context("the firmware has no room for a boot entry")?;
+        self.write(&entry_name(number), &entry(partition))?;
+        let mut order = vec![number];
+        order.extend(self.order().into_iter().filter(|other| *other != number));
+        self.set_order(&order)
+    }
+
+    /// Starts from what was installed no more.
+    ///
+    /// # Errors
+    /// The firmware refuses.
+    pub fn forget(&self) -> Result<()> {
+        let Some(number) = self.own() else { return Ok(()) };
+        let order: Vec<u16> = self.order().into_iter().filter(|other| *other != number).collect();
+        self.set_order(&order)?;
+        let path = self.path(&entry_name(number));
+        make_writable(&path);
+        std::fs::remove_file(&path).context("the firmware keeps the boot entry")
+    }
+
+    fn order(&self) -> Vec<u16> {
+        let bytes = self.read("BootOrder").unwrap_or_default();
+        bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
+    }
+
+    fn set_order(&self, order: &[u16]) -> Result<()> {
+        if order == self.order() {
+            return Ok(());
+        }
+        let bytes: Vec<u8> = order.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.write("BootOrder", &bytes)
+    }
+
+    /// The entry of an earlier installation.
+    fn own(&self) -> Option<u16> {
+        let wanted = utf16(DESCRIPTION);
+        let entries = crate::inventory::names(&self.0);
+        let numbers = entries.iter().filter_map(|name| {
+            let (name, space) = name.split_once('-')?;
+            let digits = name.strip_prefix("Boot").filter(|digits| digits.len() == 4 && space == GLOBAL)?;
+            u16::from_str_radix(digits, 16).ok()
+        });
+        numbers.into_iter().find(|number| {
+            self.read(&entry_name(*number))
+                .is_some_and(|entry| entry.get(6..6 + wanted.len()) == Some(&wanted))
+        })
+    }
+
+    fn free(&self) -> Option<u16> {
+        (0..u16::MAX).find(|number| !self.path(&entry_name(*number)).exists())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}-{GLOBAL}"))
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = std::fs::read(self.path(name)).ok()?;
+        (bytes.len() >= 4).then(|| bytes.split_off(4))
+    }
+
+    fn write(&self, name: &str, value: &[u8]) -> Result<()> {
+        let path = self.path(name);
+        make_writable(&path);
+        // A variable is written by one call, attributes first.
+        let bytes = [&ATTRIBUTES, value].concat();
+        let open = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let mut file = open.with_context(|| format!("cannot open the firmware's variable {name}"))?;
+        file.write_all(&bytes).with_context(|| format!("the firmware refuses the variable {name}"))
+    }
+}
+
+/// The kernel protects variables from being written by accident.
+fn make_writable(path: &Path) {
+    if let Ok(file) = File::open(path)
+        && let Ok(flags) = ioctl_getflags(&file)
+    {
+        // Where that is refused, so is writing, which says why.
+        let _ = ioctl_setflags(&file, flags - IFlags::IMMUTABLE);
+    }
+}
+
+fn entry_name(number: u16) -> String {
+    format!("Boot{number:04X}")
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+/// A load option: attributes, length of the device path, description, device path.
+fn entry(partition: &EfiSystem) -> Vec<u8> {
+    let path = device_path(partition);
+    let mut entry = ACTIVE.to_le_bytes().to_vec();
+    entry.extend((path.len() as u16).to_le_bytes());
+    entry.extend(utf16(DESCRIPTION));
+    entry.extend(path);
+    entry
+}
+
+/// A partition by its GUID, the file on it, the end.
+fn device_path(partition: &EfiSystem) -> Vec<u8> {
+    const PARTITION_LENGTH: u16 = 42;
+    let mut path = vec![4, 1];
+    path.extend(PARTITION_LENGTH.to_le_bytes());
+    path.extend(partition.number.to_le_bytes());
+    path.extend(partition.start.to_le_bytes());
+    path.extend(partition.length.to_le_bytes());
+    path.extend(partition.guid);
+    // The table is a GPT, and the partition is named by its GUID.
+    path.extend([2, 2]);
+    let file = utf16(LOADER);
+    path.extend([4, 4]);
+    path.extend((file.len() as u16 + 4).to_le_bytes());
+    path.extend(file);
+    path.extend([0x7f, 0xff, 4, 0]);
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_installed_comes_first_and_goes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Firmware::find(&folder.path().join("missing")).is_none());
+        let firmware = Firmware::find(folder.path()).unwrap();
+        firmware.write("Boot0000", &[1, 0, 0, 0, 4, 0, b'x', 0, 0, 0, 0x7f, 0xff, 4, 0]).unwrap();
+        firmware.write("BootOrder", &[0, 0]).unwrap();
+        let partition = EfiSystem { number: 1, start: 2048, length: 4096, guid: [9; 16] };
+        for _ in 0..2 {
+            // The second installation replaces the first one's entry.
+            firmware.boot_first(&partition).unwrap();
+            assert_eq!(firmware.order(), [1, 0]);
+        }
+        let stored = std::fs::read(firmware.path("Boot0001")).unwrap();
+        assert_eq!(stored[..4], ATTRIBUTES);
+        let path = 4 + 6 + utf16(DESCRIPTION).len();
+        assert_eq!(u16::from_le_bytes([stored[8], stored[9]]) as usize, stored.len() - path);
+        assert_eq!(stored[path..path + 8], [4, 1, 42, 0, 1, 0, 0, 0]);
+        assert_eq!(stored[path + 42..path + 46], [4, 4, 48, 0]);
+        firmware.forget().unwrap();
+        assert_eq!(firmware.order(), [0]);
+        assert!(!firmware.path("Boot0001").exists());
+        firmware.forget().unwrap();
+    }
+}

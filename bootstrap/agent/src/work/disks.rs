@@ -1,0 +1,145 @@
+//! The instructions that write to the machine's disks.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::job::{Machine, Task};
+use crate::clean::clean;
+use crate::deploy::{Checksum, Completed, Image, Order, Source, build_config_drive, choose, is_url, write};
+use crate::disk::BlockDevice;
+use crate::firmware::{Firmware, VARIABLES};
+use crate::inventory::{Disk, disks};
+use crate::protocol::{Deployment, Erase, Image as ImageName};
+use crate::server::{Refusal, authorities, https, image_client_config};
+
+/// The machine's disks, when all are there.
+async fn settled(machine: &Machine) -> Result<Vec<Disk>> {
+    machine.devices.settle().await;
+    tokio::task::spawn_blocking(|| disks::disks(Path::new("/"))).await.context("cannot look at the disks")
+}
+
+/// Makes all disks empty that belong to the machine.
+///
+/// # Errors
+/// A disk refuses: which, and why. The others are emptied all the same.
+pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<()> {
+    let disks = settled(machine).await?;
+    if let Some(firmware) = Firmware::find(Path::new(VARIABLES))
+        && let Err(error) = firmware.forget()
+    {
+        machine.tools.journal.line(format!("boot order: {error:#}"));
+    }
+    let mut failed = Vec::new();
+    for disk in disks {
+        task.check()?;
+        // A stick or a medium of the management controller is not the machine's own.
+        if disk.removable || disk.read_only {
+            machine
+                .tools
+                .journal
+                .line(format!("{} is left as it is: it is removable, or cannot be written", disk.name));
+            continue;
+        }
+        let (name, of_task) = (disk.name.clone(), task.clone());
+        let work = tokio::task::spawn_blocking(move || {
+            let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
+            clean(&mut device, &disk.partitions, erase, &|done, total| {
+                of_task.progress(&format!("cleaning {}", disk.name), done, total);
+                of_task.check()
+            })
+        });
+        match work.await.context("internal error").flatten() {
+            Ok(()) => machine.tools.journal.line(format!("{name} is empty")),
+            Err(error) => failed.push(format!("{name}: {error:#}")),
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
+    Ok(())
+}
+
+/// Writes an image to the root disk, and has the machine start from there.
+///
+/// # Errors
+/// What went wrong, and what to do about it.
+pub async fn deploy(deployment: &Deployment, task: &Task, machine: &Machine) -> Result<()> {
+    let disks = settled(machine).await?;
+    let disk = choose(&disks, &deployment.root_device_hints)?.clone();
+    let journal = &machine.tools.journal;
+    journal.line(format!("the root disk is {}, {} bytes", disk.name, disk.size));
+    let client = https(image_client_config(authorities(&machine.authorities)?)?, None);
+    let source = |url: &str| Source::new(url, client.clone(), machine.tools.clock.clone(), journal.clone());
+    let ImageName { url, checksum, checksum_type, format } = deployment.image.clone();
+    let checksum = if is_url(&checksum) {
+        let file = source(&checksum)?.text().await.context("spec.image.checksum")?;
+        Checksum::find(&file, &url, &checksum_type)?
+    } else {
+        Checksum::read(&checksum, &checksum_type)?
+    };
+    let drive = if deployment.config_drive { Some(config_drive(machine).await?) } else { None };
+    let fetched = Fetched { source: source(&url)?, total: Mutex::default(), runtime: Handle::current() };
+    let (of_task, random) = (task.clone(), machine.tools.random.clone());
+    let work = tokio::task::spawn_blocking(move || -> Result<Completed> {
+        let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
+        let message = format!("writing the image to {}", disk.name);
+        let progress = |done, total| {
+            of_task.progress(&message, done, total);
+            of_task.check()
+        };
+        let order = Order {
+            checksum: &checksum,
+            format: &format,
+            drive: drive.as_deref(),
+            random: &random,
+            progress: &progress,
+        };
+        write(&mut device, &fetched, &order)
+    });
+    let completed = work.await.context("internal error").flatten()?;
+    if let (Some(firmware), Some(partition)) = (Firmware::find(Path::new(VARIABLES)), &completed.efi_system)
+        && let Err(error) = firmware.boot_first(partition)
+    {
+        // Firmware finds the disk without an entry too, after what it has before it.
+        journal.line(format!("boot order: {error:#}"));
+    }
+    Ok(())
+}
+
+async fn config_drive(machine: &Machine) -> Result<Vec<u8>> {
+    let files = match machine.server.config_drive().await {
+        Ok(files) => files.context(
+            "the server has no files for the configuration drive any more; it gives them out once",
+        )?,
+        Err(Refusal::Unknown) => anyhow::bail!("the server does not know this machine any more"),
+        Err(Refusal::Other(error)) => return Err(error),
+    };
+    build_config_drive(&files)
+}
+
+/// An image that comes over the network.
+struct Fetched {
+    source: Source,
+    total: Mutex<Option<watch::Receiver<Option<u64>>>>,
+    runtime: Handle,
+}
+
+impl Image for Fetched {
+    fn open(&self) -> Box<dyn Read + Send> {
+        let _entered = self.runtime.enter();
+        let stream = self.source.stream(0);
+        *self.total.lock() = Some(stream.total());
+        Box::new(stream)
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.total.lock().as_ref().and_then(|total| *total.borrow())
+    }
+
+    fn range(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        self.source.range(offset, length, &self.runtime)
+    }
+}
