@@ -61,7 +61,9 @@ impl Scenario {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
-        let status = self.server.get(host).await.map(|found| found["status"].clone()).unwrap_or_default();
+        let found = self.server.get(host).await.unwrap_or_default();
+        let mut status = found["status"].clone();
+        status["hardware"] = Value::Null;
         Err(anyhow!(
             "{error}\n--- the host\n{status:#}\n--- its console\n{}\n--- the server\n{}",
             machine.console().tail(),

@@ -43,6 +43,7 @@ impl Server {
         let folder = data.to_str().context("a folder that is text")?;
         let own = data.join("netboot/assets");
         std::fs::create_dir_all(&own)?;
+        std::fs::set_permissions(&data, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
         for asset in assets {
             run("cp", &["-r", &format!("{}/.", asset.display()), &own.display().to_string()]).await?;
         }
