@@ -156,10 +156,12 @@ impl Machine {
              -smbios type=1,manufacturer=Firstlight,product=Virtual,serial=serial-{name} \
              -chardev file,id=console,path={console},append=on -serial chardev:console \
              -netdev tap,id=network,ifname={tap},script=no,downscript=no \
-             -device virtio-net-pci,netdev=network,mac={mac},bootindex={network} \
+             -device virtio-net-pci,netdev=network,mac={mac},bootindex={network}{rom} \
              -drive if=none,id=disk,format=raw,cache=unsafe,file={file} \
              -device virtio-blk-pci,drive=disk,serial=disk-{name},bootindex={disk} \
              -object rng-random,id=random,filename=/dev/urandom -device virtio-rng-pci,rng=random",
+            // Without it QEMU's own iPXE comes before the firmware's network boot.
+            rom = if *firmware == Firmware::Bios { "" } else { ",romfile=" },
             console = self.console.path().display(),
             tap = self.tap,
             file = self.disk.display(),

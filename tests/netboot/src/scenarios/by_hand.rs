@@ -28,7 +28,7 @@ pub async fn uefi_http() -> Result<()> {
         mac: "52:54:00:00:00:10".into(),
         firmware: Firmware::UefiHttp,
         memory: 1024,
-        disk: 1 << 30,
+        disk: 8 << 30,
     };
     let machine = Machine::new(&lab, design).await?;
     let scenario = Scenario { lab, server };
