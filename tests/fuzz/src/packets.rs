@@ -11,8 +11,10 @@ use netboot::dhcp4::packet::Packet;
 use netboot::dhcp4::plan::{Known, Link, Mode, plan};
 use netboot::dhcp4::subnet::{Network, Subnet};
 use netboot::machine::{Boot, Machine};
-use netboot::tftp::packet::Message;
+use netboot::tftp::packet::{Message, Options};
 use netboot::{MacAddress, dhcp6, router};
+
+use crate::targets::Reader;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
@@ -26,7 +28,7 @@ fn offer() -> Offer {
 }
 
 /// A server with leases that lives as long as the run.
-pub fn dhcp() -> Box<dyn FnMut(&[u8]) -> String> {
+pub fn dhcp() -> Reader {
     let pool = "10.0.0.100-10.0.0.199".parse().expect("a range");
     let subnet = Subnet::new(Network { address: SERVER, prefix: 24 }, vec![pool]);
     let link = |mode| Link {
@@ -42,7 +44,7 @@ pub fn dhcp() -> Box<dyn FnMut(&[u8]) -> String> {
     Box::new(move |bytes| {
         let request = match Packet::read(bytes) {
             Ok(request) => request,
-            Err(error) => return format!("{error:?}"),
+            Err(error) => return format!("{error:?}").chars().take_while(|c| c.is_alphabetic()).collect(),
         };
         assert!(Packet::read(&request.write(usize::MAX)).is_ok(), "what is written is read");
         let mut like = format!("{:?}", request.kind);
@@ -102,7 +104,8 @@ pub fn tftp(bytes: &[u8]) -> String {
             if let Some(answer) = request.options.acknowledgement(1) {
                 assert!(Message::read(&answer).is_none(), "no client says that");
             }
-            format!("read {:?}", request.options)
+            let Options { block, window, timeout, size } = request.options;
+            format!("read {} {} {} {size}", block.is_some(), window.is_some(), timeout.is_some())
         }
         Some(Message::Acknowledge(_)) => "acknowledge".into(),
         Some(Message::Error(..)) => "error".into(),

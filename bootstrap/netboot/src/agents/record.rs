@@ -37,6 +37,8 @@ pub struct Newcomer<'a> {
     pub address: IpAddr,
     /// The machine that has this address by its lease.
     pub lease_holder: Option<MacAddress>,
+    /// When the machine was heard of last; later than what is written down.
+    pub heard: Option<DateTime<Utc>>,
     /// How the machine's firmware started it, where the lease tells.
     pub boot_mode: Option<&'static str>,
 }
@@ -72,7 +74,7 @@ pub fn admit(
             "machine {mac} has enrolled with another certificate since it started: restart it"
         )));
     }
-    let seen = known.last_seen_time.as_deref().and_then(parse_rfc3339);
+    let seen = newcomer.heard.max(known.last_seen_time.as_deref().and_then(parse_rfc3339));
     if seen.is_some_and(|seen| now - seen < Duration::seconds(ALIVE_SECONDS)) {
         return Err(Refusal::Forbidden(format!(
             "machine {mac} still runs with another certificate: try again in {ALIVE_SECONDS} s"
@@ -179,6 +181,7 @@ pub struct Reported {
     begun: Option<DateTime<Utc>>,
     ended: Option<DateTime<Utc>>,
     written: Option<DateTime<Utc>>,
+    heard: Option<DateTime<Utc>>,
     is_new: bool,
 }
 
@@ -213,6 +216,7 @@ impl Reported {
     /// # Errors
     /// [`Refusal::Malformed`] for an inventory that Metal3 could not read.
     pub fn take(&mut self, report: Report, now: DateTime<Utc>) -> Result<Option<Value>, Refusal> {
+        self.heard = Some(now);
         let hardware = report.inventory.map(serde_json::from_value::<HardwareDetails>).transpose();
         let hardware = hardware.map_err(|error| Refusal::Malformed(format!("the inventory: {error}")))?;
         for line in report.log.into_iter().flat_map(|text| lines(&text)) {
@@ -242,6 +246,11 @@ impl Reported {
         self.written = Some(now);
         (self.is_new, self.has_new_lines) = (false, false);
         Ok(Some(json!({ "status": status })))
+    }
+
+    /// When the last report came.
+    pub fn heard(&self) -> Option<DateTime<Utc>> {
+        self.heard
     }
 
     /// What was taken in last could not be written down: the next report is.

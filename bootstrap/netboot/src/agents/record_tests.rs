@@ -32,13 +32,15 @@ fn who_is_let_in() {
         ("again", Some(&known), "aa", "first", None, 1, true),
         ("another certificate", Some(&known), "bb", "first", None, 60, false),
         ("another start, too soon", Some(&known), "bb", "second", None, 5, false),
+        ("another start, but the first still speaks", Some(&known), "bb", "second", None, 20, false),
         ("another start", Some(&known), "bb", "second", None, 6, true),
     ];
     for (name, known, certificate, boot, lease_holder, seconds, expected) in cases {
         let enrolment = enrolment(boot);
         let address = IpAddr::from([10, 0, 0, 9]);
+        let heard = name.ends_with("speaks").then(|| at(seconds - 5));
         let newcomer =
-            Newcomer { enrolment: &enrolment, certificate, address, lease_holder, boot_mode: None };
+            Newcomer { enrolment: &enrolment, certificate, address, lease_holder, heard, boot_mode: None };
         let admitted = admit(&newcomer, known, at(seconds));
         assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
     }
@@ -54,6 +56,7 @@ fn another_start_forgets_the_instruction_of_the_last() {
             certificate: "aa",
             address: "::ffff:10.0.0.9".parse().unwrap(),
             lease_holder: None,
+            heard: None,
             boot_mode: Some("UEFI"),
         };
         let status = &enrolled(&newcomer, MacAddress([1; 6]), Some(&known), at(0))["status"];

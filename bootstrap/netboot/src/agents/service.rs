@@ -61,9 +61,10 @@ impl Agents {
     ) -> Result<Enrolled, Refusal> {
         let lease_holder = self.addresses.holder_of(address);
         let boot_mode = lease_holder.and_then(|mac| self.addresses.boot_mode(mac));
-        let newcomer = Newcomer { enrolment, certificate, address, lease_holder, boot_mode };
         let named = enrolment.boot_mac_address.parse::<crate::mac::MacAddress>();
         let key = NamespacedName::new("", named.map(|mac| mac.dashed()).unwrap_or_default());
+        let heard = self.reported.lock().get(&key.name).and_then(Reported::heard);
+        let newcomer = Newcomer { enrolment, certificate, address, lease_holder, heard, boot_mode };
         let known = self.agents.get(&key);
         let status = known.as_ref().and_then(|agent| agent.status.as_ref());
         let now = self.clock.now();

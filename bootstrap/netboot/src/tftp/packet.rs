@@ -139,38 +139,41 @@ mod tests {
 
     use super::*;
 
+    /// Bytes written with `|` for zero.
+    fn bytes(text: &str) -> Vec<u8> {
+        text.bytes().map(|byte| if byte == b'|' { 0 } else { byte }).collect()
+    }
+
     #[test]
     fn requests_are_read() {
         let read = |file: &str, options| Some(Message::Read(Request { file: file.into(), options }));
-        let cases: [(&[u8], Option<Message>); 10] = [
-            (b"\0\x01a\0octet\0", read("a", Options::default())),
-            (b"\0\x01/a/b\xff\0OCTET\0", read("a/b", Options::default())),
-            (
-                b"\0\x01a\0octet\0tsize\00\0BLKSIZE\09000\0windowsize\04\0timeout\02\0other\0x\0",
-                read("a", Options { block: Some(1468), window: Some(4), timeout: Some(2), size: true }),
-            ),
-            (
-                b"\0\x01a\0octet\0blksize\04\0windowsize\00\0timeout\0256\0tsize\0x\0",
-                read("a", Options::default()),
-            ),
-            (b"\0\x01a\0mail\0", None),
-            (b"\0\x01\0octet\0", None),
-            (b"\0\x02a\0octet\0", Some(Message::Write)),
-            (b"\0\x04\x01\x02", Some(Message::Acknowledge(258))),
-            (b"\0\x05\0\x08no\0", Some(Message::Error(8, "no".into()))),
-            (b"\0\x04\x01", None),
+        let none = Options::default();
+        let all = Options { block: Some(1468), window: Some(4), timeout: Some(2), size: true };
+        let cases = [
+            ("|\u{1}a|octet|", read("a", none)),
+            ("|\u{1}/a/b|OCTET|", read("a/b", none)),
+            ("|\u{1}a|octet|tsize|0|BLKSIZE|9000|windowsize|4|timeout|2|other|x|", read("a", all)),
+            ("|\u{1}a|octet|blksize|4|windowsize|0|timeout|256|tsize|x|", read("a", none)),
+            ("|\u{1}a|mail|", None),
+            ("|\u{1}|octet|", None),
+            ("|\u{2}a|octet|", Some(Message::Write)),
+            ("|\u{4}\u{1}\u{2}", Some(Message::Acknowledge(258))),
+            ("|\u{5}|\u{8}no|", Some(Message::Error(8, "no".into()))),
+            ("|\u{4}\u{1}", None),
         ];
-        for (bytes, expected) in cases {
-            assert_eq!(Message::read(bytes), expected, "{bytes:?}");
+        for (text, expected) in cases {
+            assert_eq!(Message::read(&bytes(text)), expected, "{text:?}");
         }
+        let one_too_many = [bytes("|\u{1}a").as_slice(), &[0xff], &bytes("|octet|")].concat();
+        assert_eq!(Message::read(&one_too_many), read("a", none));
     }
 
     #[test]
     fn options_are_acknowledged() {
         assert_eq!(Options::default().acknowledgement(9), None);
         let all = Options { block: Some(1468), window: Some(4), timeout: None, size: true };
-        let text = all.acknowledgement(9).unwrap();
-        assert_eq!(text, b"\0\x06blksize\01468\0windowsize\04\0tsize\09\0");
+        let expected = bytes("|\u{6}blksize|1468|windowsize|4|tsize|9|");
+        assert_eq!(all.acknowledgement(9), Some(expected));
     }
 
     proptest! {

@@ -12,6 +12,8 @@ pub struct Sender {
     sent: u64,
     /// The window was already sent again because the client said so.
     repeated: bool,
+    /// The window before was: acknowledgements of its second copy may still come.
+    echoes: bool,
 }
 
 /// What is to be done.
@@ -29,7 +31,7 @@ impl Sender {
     /// A file of `length` bytes in blocks of `block` bytes, `window` of them at a time.
     pub fn new(length: u64, block: u64, window: u64) -> Self {
         let blocks = length / block.max(1) + 1;
-        Self { blocks, window: window.max(1), acknowledged: 0, sent: 0, repeated: false }
+        Self { blocks, window: window.max(1), acknowledged: 0, sent: 0, repeated: false, echoes: false }
     }
 
     /// The first blocks, or those of the window once more.
@@ -44,18 +46,24 @@ impl Sender {
     /// The client has everything up to a block, of whose number only 16 bits are told.
     ///
     /// An acknowledgement that came before is answered with nothing where each block has one: two of them that crossed would otherwise
-    /// double every block to the end of the file. In a larger window it means that the next block was lost, and counts once.
+    /// double every block to the end of the file. In a larger window it means that the next block was lost, as does one of a block
+    /// inside the window. Both are believed once, and then not before the client had a whole window and the copies have run out, for the
+    /// same reason; what is lost meanwhile is sent again after a while.
     pub fn acknowledge(&mut self, number: u16) -> Step {
-        let forward = number.wrapping_sub((self.acknowledged & 0xffff) as u16);
-        if forward == 0 && self.sent > self.acknowledged && self.window > 1 && !self.repeated {
-            self.repeated = true;
-            return self.window();
-        }
-        if forward == 0 || u64::from(forward) > self.sent - self.acknowledged {
+        let forward = u64::from(number.wrapping_sub((self.acknowledged & 0xffff) as u16));
+        let outstanding = self.sent - self.acknowledged;
+        if outstanding == 0 || forward > outstanding || (forward == 0 && self.window == 1) {
             return Step::Wait;
         }
-        self.acknowledged += u64::from(forward);
-        self.repeated = false;
+        self.acknowledged += forward;
+        if forward == outstanding {
+            self.echoes = std::mem::take(&mut self.repeated);
+            return self.window();
+        }
+        if self.repeated || self.echoes {
+            return Step::Wait;
+        }
+        self.repeated = true;
         self.window()
     }
 }
@@ -84,9 +92,10 @@ mod tests {
         let mut sender = Sender::new(4096, 512, 4);
         assert_eq!(sender.window(), Step::Send(1, 4));
         assert_eq!(sender.acknowledge(2), Step::Send(3, 6), "3 was lost");
-        assert_eq!(sender.acknowledge(2), Step::Send(3, 6), "and again");
-        assert_eq!(sender.acknowledge(2), Step::Wait);
+        assert_eq!(sender.acknowledge(2), Step::Wait, "of the blocks that came after it");
+        assert_eq!(sender.window(), Step::Send(3, 6), "after a while");
         assert_eq!(sender.acknowledge(6), Step::Send(7, 9));
+        assert_eq!(sender.acknowledge(6), Step::Wait, "of the copies");
         assert_eq!(sender.acknowledge(9), Step::Done);
     }
 
