@@ -8,4 +8,5 @@
 
 pub mod corpus;
 pub mod mutate;
+pub mod rmcp;
 pub mod targets;

@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "json", words: &["\"a\":", "\\u00e9", "1E-7"], reader: || Box::new(json_body) },
     Target {
         name: "yaml",
@@ -133,6 +133,12 @@ pub const TARGETS: [Target; 10] = [
         ],
         reader: continue_tokens,
     },
+    Target {
+        name: "rmcp",
+        words: &["\u{6}\0\u{ff}\u{7}", "\u{6}\u{11}", "\u{6}\u{13}", "\u{6}\u{15}", "\0\0\0\u{8}\u{3}"],
+        reader: || Box::new(crate::rmcp::datagram),
+    },
+    Target { name: "fru", words: &["\u{1}\u{1}", "\u{c1}"], reader: || Box::new(crate::rmcp::inventory) },
 ];
 
 /// What an answer is like, whatever its numbers and names.
