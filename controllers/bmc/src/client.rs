@@ -10,7 +10,7 @@ use machinery::random::Random;
 use crate::network::{Network, Sockets};
 use crate::{
     Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Protocol, Result, Setting,
-    Settings, Subscription, Target, Task, TaskState, Verification, limits, redfish,
+    Settings, Subscription, Target, Task, TaskState, Verification, ipmi, limits, redfish,
 };
 
 /// A baseboard management controller. What it cannot do is [`Error::Unsupported`].
@@ -106,10 +106,7 @@ pub fn connect(
         Protocol::Redfish => {
             Arc::new(redfish::Redfish::new(target, credentials, &verification, doors.network)?)
         }
-        Protocol::Ipmi => {
-            let (call, what) = (target.origin(), "IPMI".to_owned());
-            return Err(Error::Unsupported { call, what, reason: "its client is not here yet".to_owned() });
-        }
+        Protocol::Ipmi => Arc::new(ipmi::Ipmi::new(target, credentials, doors)?),
     })
 }
 

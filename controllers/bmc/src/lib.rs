@@ -7,6 +7,7 @@
 mod client;
 mod credentials;
 mod error;
+pub mod ipmi;
 pub mod limits;
 mod model;
 pub mod network;

@@ -9,4 +9,5 @@
 pub mod corpus;
 pub mod mutate;
 pub mod packets;
+pub mod rmcp;
 pub mod targets;

@@ -1,0 +1,204 @@
+//! The commands that are used, and what their answers say.
+
+use super::message::Command;
+use crate::{Boot, BootDevice, BootMode, Persistence, Power, Privilege};
+
+const CHASSIS: u8 = 0x00;
+const APPLICATION: u8 = 0x06;
+const STORAGE: u8 = 0x0a;
+
+/// The boot flags' parameter (table 28-14).
+const BOOT_FLAGS: u8 = 5;
+/// The flags hold.
+const VALID: u8 = 0x80;
+const PERSISTENT: u8 = 0x40;
+const EFI: u8 = 0x20;
+
+fn command(name: &'static str, function: u8, number: u8, data: &[u8]) -> Command {
+    Command { name, function, number, data: data.to_vec() }
+}
+
+/// Outside of a session: what the controller can do, in the terms of IPMI 2.0, at the channel that it was asked through.
+pub(crate) fn authentication_capabilities() -> Command {
+    command(
+        "Get Channel Authentication Capabilities",
+        APPLICATION,
+        0x38,
+        &[0x8e, Privilege::Administrator as u8],
+    )
+}
+
+/// Whether the answer to [`authentication_capabilities`] says that IPMI 2.0 sessions can be made.
+pub(crate) fn has_version_2(data: &[u8]) -> bool {
+    data.get(1).is_some_and(|support| support & 0x80 != 0) && data.get(3).is_some_and(|more| more & 2 != 0)
+}
+
+pub(crate) fn set_privilege(privilege: Privilege) -> Command {
+    command("Set Session Privilege Level", APPLICATION, 0x3b, &[privilege as u8])
+}
+
+pub(crate) fn close_session(session: u32) -> Command {
+    command("Close Session", APPLICATION, 0x3c, &session.to_le_bytes())
+}
+
+pub(crate) fn chassis_status() -> Command {
+    command("Get Chassis Status", CHASSIS, 0x01, &[])
+}
+
+/// The power that the answer to [`chassis_status`] tells.
+pub(crate) fn power(data: &[u8]) -> Power {
+    match data.first() {
+        Some(state) if state & 1 == 1 => Power::On,
+        Some(_) => Power::Off,
+        None => Power::Unknown,
+    }
+}
+
+/// What Chassis Control can do (table 28-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Control {
+    Down = 0,
+    Up = 1,
+    Reset = 3,
+    Interrupt = 4,
+    SoftDown = 5,
+}
+
+pub(crate) fn chassis_control(control: Control) -> Command {
+    command("Chassis Control", CHASSIS, 0x02, &[control as u8])
+}
+
+/// What is to be said before the boot flags: that they are not to be forgotten a minute later (bit 3 of parameter 3), and that
+/// nobody has used them (parameter 4). Controllers do without either.
+pub(crate) fn before_boot_flags() -> [Command; 2] {
+    let set = |data: &[u8]| command("Set System Boot Options", CHASSIS, 0x08, data);
+    [set(&[3, 0x08]), set(&[4, 0x01, 0x01])]
+}
+
+/// The boot flags for a device; `None` for one that IPMI does not have.
+pub(crate) fn set_boot_flags(boot: &Boot) -> Option<Command> {
+    let device = match boot.device {
+        BootDevice::Network => 1,
+        BootDevice::Disk => 2,
+        BootDevice::VirtualMedia => 5,
+        BootDevice::UefiHttp { .. } => return None,
+    };
+    let persistent = if boot.persistence == Persistence::Always { PERSISTENT } else { 0 };
+    let mode = if boot.mode == Some(BootMode::Uefi) { EFI } else { 0 };
+    let data = [BOOT_FLAGS, VALID | persistent | mode, device << 2, 0, 0, 0];
+    Some(command("Set System Boot Options", CHASSIS, 0x08, &data))
+}
+
+pub(crate) fn boot_flags() -> Command {
+    command("Get System Boot Options", CHASSIS, 0x09, &[BOOT_FLAGS, 0, 0])
+}
+
+/// The boot device that the answer to [`boot_flags`] tells.
+pub(crate) fn boot(data: &[u8]) -> Option<Boot> {
+    let flags = *data.get(2)?;
+    if flags & VALID == 0 {
+        return None;
+    }
+    let device = match (data.get(3)? >> 2) & 0x0f {
+        1 => BootDevice::Network,
+        2 => BootDevice::Disk,
+        5 => BootDevice::VirtualMedia,
+        _ => return None,
+    };
+    let persistence = if flags & PERSISTENT != 0 { Persistence::Always } else { Persistence::Once };
+    let mode = Some(if flags & EFI != 0 { BootMode::Uefi } else { BootMode::Legacy });
+    Some(Boot { device, persistence, mode })
+}
+
+pub(crate) fn device_id() -> Command {
+    command("Get Device ID", APPLICATION, 0x01, &[])
+}
+
+/// The version of the controller's firmware, as the answer to [`device_id`] tells it.
+pub(crate) fn firmware_version(data: &[u8]) -> Option<String> {
+    let (major, minor) = (*data.get(2)? & 0x7f, *data.get(3)?);
+    Some(format!("{major}.{minor:02x}"))
+}
+
+pub(crate) fn system_guid() -> Command {
+    command("Get System GUID", APPLICATION, 0x37, &[])
+}
+
+/// The system's UUID. Controllers send it as SMBIOS stores it (the first three fields turned round), as IPMI says (all turned round),
+/// or as it is written; which one shows in where its version stands.
+pub(crate) fn uuid(data: &[u8]) -> Option<String> {
+    let bytes: [u8; 16] = data.get(..16)?.try_into().ok()?;
+    if bytes.iter().all(|byte| *byte == 0) || bytes.iter().all(|byte| *byte == 0xff) {
+        return None;
+    }
+    let mut smbios = bytes;
+    smbios[..4].reverse();
+    smbios[4..6].reverse();
+    smbios[6..8].reverse();
+    let mut turned = bytes;
+    turned.reverse();
+    let fits = |bytes: &[u8; 16]| (1..=5).contains(&(bytes[6] >> 4)) && bytes[8] >> 6 == 0b10;
+    let found = [smbios, turned, bytes].into_iter().find(fits).unwrap_or(smbios);
+    let hex: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+}
+
+pub(crate) fn read_fru(offset: u16, count: u8) -> Command {
+    let [low, high] = offset.to_le_bytes();
+    command("Read FRU Data", STORAGE, 0x11, &[0, low, high, count])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boot_flags_come_back() {
+        use BootDevice::{Disk, Network, VirtualMedia};
+        for (device, persistence, mode, flags) in [
+            (Network, Persistence::Once, BootMode::Legacy, [0x80, 0x04]),
+            (Network, Persistence::Once, BootMode::Uefi, [0xa0, 0x04]),
+            (Disk, Persistence::Always, BootMode::Uefi, [0xe0, 0x08]),
+            (VirtualMedia, Persistence::Once, BootMode::Uefi, [0xa0, 0x14]),
+        ] {
+            let wanted = Boot { device, persistence, mode: Some(mode) };
+            let sent = set_boot_flags(&wanted).unwrap().data;
+            assert_eq!(sent, [&[5], &flags[..], &[0, 0, 0]].concat());
+            let answer = [&[1][..], &sent].concat();
+            assert_eq!(boot(&answer), Some(wanted));
+            assert_eq!(boot(&answer[..3]), None);
+        }
+        let http = BootDevice::UefiHttp { url: None };
+        assert_eq!(set_boot_flags(&Boot { device: http, persistence: Persistence::Once, mode: None }), None);
+        assert_eq!(boot(&[1, 5, 0x00, 0x04, 0, 0, 0]), None);
+        assert_eq!(boot(&[1, 5, 0x80, 0x3c, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn answers() {
+        assert_eq!((power(&[0x21]), power(&[0x20]), power(&[])), (Power::On, Power::Off, Power::Unknown));
+        assert_eq!(firmware_version(&[0x20, 1, 0x83, 0x45, 2]).as_deref(), Some("3.45"));
+        assert!(has_version_2(&[1, 0x80, 0x14, 0x02]) && !has_version_2(&[1, 0x16, 0x14, 0x02]));
+        assert!(!has_version_2(&[1]));
+    }
+
+    #[test]
+    fn uuids_in_every_order() {
+        let uuid_text = "38947555-7742-4b9c-8784-823347823834";
+        let plain: Vec<u8> = (0..32)
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&uuid_text.replace('-', "")[at..at + 2], 16).unwrap())
+            .collect();
+        let mut smbios = plain.clone();
+        smbios[..4].reverse();
+        smbios[4..6].reverse();
+        smbios[6..8].reverse();
+        let turned: Vec<u8> = plain.iter().rev().copied().collect();
+        for bytes in [plain, smbios, turned] {
+            assert_eq!(uuid(&bytes).as_deref(), Some(uuid_text));
+        }
+        assert_eq!(uuid(&[0; 16]), None);
+        assert_eq!(uuid(&[1; 15]), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! The inventory of a field replaceable unit: who made the machine (IPMI Platform Management FRU Information Storage Definition 1.0).
+
+use crate::Identity;
+
+/// How many bytes of the inventory its head has.
+pub(crate) const HEAD: u8 = 8;
+
+/// An area of the inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Area {
+    /// The whole machine.
+    Product,
+    /// Its board.
+    Board,
+}
+
+impl Area {
+    /// Where the area begins, as the head of the inventory says.
+    pub(crate) fn offset(self, head: &[u8]) -> Option<u16> {
+        let place = if self == Self::Product { 4 } else { 3 };
+        head.get(place)
+            .filter(|offset| **offset != 0 && head[0] & 0x0f == 1)
+            .map(|offset| u16::from(*offset) * 8)
+    }
+
+    /// Reads an area. Fields that it does not have are empty; `None` when it is not one.
+    pub fn read(self, area: &[u8]) -> Option<Identity> {
+        let length = usize::from(*area.get(1)?) * 8;
+        let area =
+            area.get(..length).filter(|area| area.first().is_some_and(|version| version & 0x0f == 1))?;
+        if area.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
+            return None;
+        }
+        let mut rest = area.get(if self == Self::Product { 3 } else { 6 }..)?;
+        let mut fields = Vec::new();
+        while let Some((head, behind)) = rest.split_first().filter(|(head, _)| **head != 0xc1) {
+            let (field, behind) = behind.split_at_checked(usize::from(head & 0x3f))?;
+            fields.push(text(head >> 6, field));
+            rest = behind;
+        }
+        let serial = if self == Self::Product { 4 } else { 2 };
+        let mut field = |place: usize| fields.get_mut(place).map(std::mem::take).unwrap_or_default();
+        Some(Identity {
+            manufacturer: field(0),
+            model: field(1),
+            serial: field(serial),
+            ..Identity::default()
+        })
+    }
+}
+
+/// A field in its encoding: binary, BCD plus, packed ASCII of six bits, or eight bits.
+fn text(encoding: u8, field: &[u8]) -> String {
+    let decoded: String = match encoding {
+        0 => field.iter().map(|byte| format!("{byte:02x}")).collect(),
+        1 => {
+            let nibbles = field.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+            nibbles.filter_map(|nibble| "0123456789 -.".chars().nth(usize::from(nibble))).collect()
+        }
+        2 => packed(field),
+        _ => field.iter().map(|byte| char::from(*byte)).collect(),
+    };
+    decoded.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned()
+}
+
+fn packed(field: &[u8]) -> String {
+    let mut decoded = String::new();
+    for three in field.chunks(3) {
+        let bits = three.iter().rev().fold(0u32, |bits, byte| (bits << 8) | u32::from(*byte));
+        for place in 0..three.len() * 8 / 6 {
+            let code = u8::try_from((bits >> (6 * place)) & 0x3f).unwrap_or_default();
+            decoded.push(char::from(code + 0x20));
+        }
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn area(kind: Area, fields: &[&[u8]]) -> Vec<u8> {
+        let mut area = vec![1, 0, 25];
+        if kind == Area::Board {
+            area.extend([0; 3]);
+        }
+        fields.iter().for_each(|field| area.extend_from_slice(field));
+        area.push(0xc1);
+        while (area.len() + 1) % 8 != 0 {
+            area.push(0);
+        }
+        area[1] = u8::try_from((area.len() + 1) / 8).unwrap();
+        area.push(area.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)).wrapping_neg());
+        area
+    }
+
+    #[test]
+    fn areas() {
+        let product: [&[u8]; 5] = [b"\xc4QEMU", b"\xc6Pc i4 ", b"\xc0", b"\x01\x10", b"\x42\x12\x3a"];
+        let read = Area::Product.read(&area(Area::Product, &product)).unwrap();
+        assert_eq!(
+            (read.manufacturer.as_str(), read.model.as_str(), read.serial.as_str()),
+            ("QEMU", "Pc i4", "123")
+        );
+        // "IPMI" in six bits, from the specification's example.
+        let board: [&[u8]; 3] = [b"\x83\x29\xdc\xa6", b"\xc1"[..0].as_ref(), b""];
+        let read = Area::Board.read(&area(Area::Board, &board)).unwrap();
+        assert_eq!((read.manufacturer.as_str(), read.serial.as_str()), ("IPMI", ""));
+        let whole = area(Area::Product, &product);
+        for length in 0..whole.len() {
+            assert_eq!(Area::Product.read(&whole[..length]), None);
+        }
+        let mut changed = whole;
+        changed[5] ^= 1;
+        assert_eq!(Area::Product.read(&changed), None);
+    }
+
+    #[test]
+    fn offsets() {
+        let head = [1, 0, 0, 2, 10, 0, 0, 0xf3];
+        assert_eq!((Area::Board.offset(&head), Area::Product.offset(&head)), (Some(16), Some(80)));
+        assert_eq!(Area::Board.offset(&[1, 0, 0, 0, 10, 0, 0, 0]), None);
+        assert_eq!(Area::Board.offset(&[]), None);
+        assert_eq!(Area::Board.offset(&[0xff; 8]), None);
+    }
+}

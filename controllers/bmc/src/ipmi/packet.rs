@@ -1,0 +1,151 @@
+//! RMCP+: what goes over the wire (IPMI 2.0, sections 13.6 and 13.8).
+
+use super::cipher::{BLOCK, Keys};
+
+/// RMCP 1.0, without an acknowledgement, class IPMI.
+const RMCP: [u8; 4] = [6, 0, 0xff, 7];
+/// The session header of IPMI 1.5, without authentication.
+const VERSION_1_5: u8 = 0;
+/// The session header of IPMI 2.0.
+const VERSION_2_0: u8 = 6;
+/// The trailer's last byte before the signature.
+const NEXT_HEADER: u8 = 7;
+const ENCRYPTED: u8 = 0x80;
+const SIGNED: u8 = 0x40;
+
+/// Payload types.
+pub mod payload {
+    /// An IPMI message.
+    pub const IPMI: u8 = 0;
+    /// RMCP+ Open Session Request.
+    pub const OPEN_REQUEST: u8 = 0x10;
+    /// RMCP+ Open Session Response.
+    pub const OPEN_RESPONSE: u8 = 0x11;
+    /// RAKP message 1.
+    pub const RAKP_1: u8 = 0x12;
+    /// RAKP message 2.
+    pub const RAKP_2: u8 = 0x13;
+    /// RAKP message 3.
+    pub const RAKP_3: u8 = 0x14;
+    /// RAKP message 4.
+    pub const RAKP_4: u8 = 0x15;
+}
+
+/// A packet that was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Packet {
+    /// IPMI 1.5, outside of a session.
+    Plain(Vec<u8>),
+    /// IPMI 2.0, outside of a session: the payload's type, and the payload.
+    Outside(u8, Vec<u8>),
+    /// IPMI 2.0, inside of the session of this identifier; signed and encrypted.
+    Inside(u32, Vec<u8>),
+}
+
+/// An IPMI message outside of a session, as IPMI 1.5 has it.
+pub(crate) fn plain(message: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(message.len()).unwrap_or_default();
+    [&RMCP[..], &[VERSION_1_5], &[0; 8], &[length], message].concat()
+}
+
+/// A payload outside of a session.
+pub(crate) fn outside(kind: u8, payload: &[u8]) -> Vec<u8> {
+    [&RMCP[..], &[VERSION_2_0, kind], &[0; 8], &length(payload), payload].concat()
+}
+
+/// An IPMI message inside of a session: encrypted, then signed.
+pub(crate) fn inside(
+    keys: &Keys,
+    session: u32,
+    sequence: u32,
+    message: &[u8],
+    vector: [u8; BLOCK],
+) -> Vec<u8> {
+    let encrypted = keys.encrypt(message, vector);
+    let kind = payload::IPMI | ENCRYPTED | SIGNED;
+    let (session, sequence) = (session.to_le_bytes(), sequence.to_le_bytes());
+    let mut signed =
+        [&[VERSION_2_0, kind], &session[..], &sequence, &length(&encrypted), &encrypted].concat();
+    // What is signed is a multiple of four bytes long, with the two that follow the filling.
+    let filling = (4 - (signed.len() + 2) % 4) % 4;
+    signed.extend(std::iter::repeat_n(0xff, filling));
+    signed.extend([u8::try_from(filling).unwrap_or_default(), NEXT_HEADER]);
+    [&RMCP[..], &signed, &keys.signature(&signed)].concat()
+}
+
+fn length(payload: &[u8]) -> [u8; 2] {
+    u16::try_from(payload.len()).unwrap_or_default().to_le_bytes()
+}
+
+/// Reads a packet. `None` for what is not one, and inside of a session for what is not signed and encrypted with its keys.
+pub fn read(datagram: &[u8], keys: Option<&Keys>) -> Option<Packet> {
+    let rest = datagram.strip_prefix(&RMCP[..]).or_else(|| {
+        // The sequence number is for acknowledgements only: some controllers count.
+        let (header, rest) = datagram.split_first_chunk::<4>()?;
+        (header[0] == RMCP[0] && header[3] == RMCP[3]).then_some(rest)
+    })?;
+    match *rest.first()? {
+        VERSION_1_5 => {
+            let length = usize::from(*rest.get(9)?);
+            Some(Packet::Plain(rest.get(10..10 + length)?.to_vec()))
+        }
+        VERSION_2_0 => read_version_2(rest, keys),
+        _ => None,
+    }
+}
+
+fn read_version_2(rest: &[u8], keys: Option<&Keys>) -> Option<Packet> {
+    let kind = *rest.get(1)?;
+    let session = u32::from_le_bytes(rest.get(2..6)?.try_into().ok()?);
+    let length = usize::from(u16::from_le_bytes(rest.get(10..12)?.try_into().ok()?));
+    let body = rest.get(12..12 + length)?;
+    if session == 0 {
+        return (kind & (ENCRYPTED | SIGNED) == 0).then(|| Packet::Outside(kind, body.to_vec()));
+    }
+    let keys = keys.filter(|_| kind == payload::IPMI | ENCRYPTED | SIGNED)?;
+    // Behind the payload: filling, its length, the next header, the signature of all before it.
+    let end = rest.len().checked_sub(keys.signature_length())?;
+    let (signed, signature) = rest.split_at_checked(end)?;
+    if !keys.verify(signed, signature) || signed.len() < 12 + length + 2 {
+        return None;
+    }
+    Some(Packet::Inside(session, keys.decrypt(body)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cipher::Suite;
+    use super::*;
+
+    #[test]
+    fn packets_come_back() {
+        assert_eq!(read(&plain(b"message"), None), Some(Packet::Plain(b"message".to_vec())));
+        let opened = outside(payload::OPEN_REQUEST, b"payload");
+        assert_eq!(read(&opened, None), Some(Packet::Outside(payload::OPEN_REQUEST, b"payload".to_vec())));
+        for suite in [Suite::Sha1, Suite::Sha256] {
+            let keys = Keys::derive(suite, b"integrity");
+            for length in 0..40 {
+                let message = vec![0xa5; length];
+                let packet = inside(&keys, 9, 1, &message, [3; BLOCK]);
+                assert_eq!(read(&packet, Some(&keys)), Some(Packet::Inside(9, message)));
+                assert_eq!(read(&packet, None), None);
+                for place in 4..packet.len() {
+                    let mut changed = packet.clone();
+                    changed[place] ^= 1;
+                    assert_ne!(read(&changed, Some(&keys)), read(&packet, Some(&keys)), "byte {place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_read() {
+        let keys = Keys::derive(Suite::Sha256, b"integrity");
+        for packet in [plain(b"message"), outside(1, b"payload"), inside(&keys, 9, 1, b"message", [3; BLOCK])]
+        {
+            for length in 0..packet.len() {
+                assert_eq!(read(&packet[..length], Some(&keys)), None, "{length}");
+            }
+        }
+    }
+}
