@@ -1,0 +1,84 @@
+//! Providers of both servers.
+
+use std::collections::BTreeSet;
+
+use super::Finding;
+use crate::inventory::Provider;
+
+/// Every provider of the source must be at the target, as new or newer. Whoever has installed one there without clusterctl has its kinds
+/// and no entry of the inventory: the pivot enters it.
+pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for provider in source {
+        let there = target.iter().find(|other| other.is(provider));
+        let object = format!("{} {}", provider.kind, provider.name);
+        match there {
+            None if kinds.contains(provider.name.as_str()) => found.push(Finding::warning(
+                object,
+                "the target has its kinds, but no entry in clusterctl's inventory",
+                format!("it is entered there as {}; correct its version if that is another", provider.version),
+            )),
+            None => found.push(Finding::error(
+                object,
+                "the target does not have it",
+                format!(
+                    "install {} or newer at the target with `clusterctl init`, or these controllers with --install",
+                    provider.version
+                ),
+            )),
+            Some(there) if version(&there.version) < version(&provider.version) => found.push(Finding::error(
+                object,
+                format!("the target has {}, older than {} at the source", there.version, provider.version),
+                "upgrade it at the target with `clusterctl upgrade apply`",
+            )),
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// Numbers of a semantic version, then whether it is a release, then the parts of its prerelease.
+fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
+    let text = text.trim_start_matches('v').split('+').next().unwrap_or_default();
+    let (numbers, prerelease) = text.split_once('-').unwrap_or((text, ""));
+    let numbers = numbers.split('.').map(|number| number.parse().unwrap_or(0)).collect();
+    let parts = prerelease.split('.').map(|part| match part.parse() {
+        Ok(number) => (number, String::new()),
+        Err(_) => (u64::MAX, part.to_owned()),
+    });
+    (numbers, prerelease.is_empty(), parts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Severity;
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_versions() {
+        let order = ["v1.9.0", "v1.10.0-alpha.1", "v1.10.0-alpha.10", "v1.10.0-rc.0", "v1.10.0", "v1.10.1+x"];
+        for pair in order.windows(2) {
+            assert!(version(pair[0]) < version(pair[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn providers_must_be_there_and_not_older() {
+        let provider = |name: &str, version: &str| Provider {
+            namespace: "n".into(),
+            name: name.into(),
+            kind: "CoreProvider".into(),
+            version: version.into(),
+        };
+        let source = ["a", "b", "c", "d"].map(|name| provider(name, "v1.2.0"));
+        let target = [provider("a", "v1.10.0"), provider("b", "v1.1.9")];
+        let found = providers(&source, &target, &BTreeSet::from(["d"]));
+        let found: Vec<(Severity, &str)> =
+            found.iter().map(|found| (found.severity, found.object.as_str())).collect();
+        let (error, warning) = (Severity::Error, Severity::Warning);
+        assert_eq!(
+            found,
+            [(error, "CoreProvider b"), (error, "CoreProvider c"), (warning, "CoreProvider d")]
+        );
+    }
+}
