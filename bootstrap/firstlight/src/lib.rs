@@ -14,5 +14,6 @@ pub mod logging;
 pub mod manifests;
 pub mod plane;
 pub mod process;
+pub mod reboot;
 pub mod token_keys;
 pub mod tree;
