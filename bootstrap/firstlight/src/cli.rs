@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::image::ImageOptions;
+use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
 use crate::install::InstallOptions;
@@ -89,6 +90,9 @@ pub enum Command {
         after_help = "Examples:\n  firstlight verify\n  firstlight verify /var/backups/firstlight-2026-11-22"
     )]
     Verify(VerifyOptions),
+    /// Bare metal: hosts and the machines that become hosts
+    #[command(subcommand)]
+    Metal(Metal),
     /// clusterctl's verbs
     #[command(flatten)]
     Verb(Verb),

@@ -15,5 +15,6 @@ pub mod manifests;
 pub mod netboot;
 pub mod plane;
 pub mod process;
+pub mod reboot;
 pub mod token_keys;
 pub mod tree;

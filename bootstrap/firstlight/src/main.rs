@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{backup, completion, controllers, image, inspect, pivot, serve, up, verbs};
+use firstlight::commands::{backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -83,6 +83,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Backup(options) => backup::run(&options).await,
             Command::Restore(options) => backup::restore(&options).await,
             Command::Verify(options) => backup::verify(&options).await,
+            Command::Metal(command) => metal::run(command).await,
             Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)
             | Command::Version(_)

@@ -24,6 +24,7 @@ use webhook::{Dialer, HttpsCaller};
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
 use crate::cli::ControllerSelection;
+use crate::reboot;
 
 /// The doors to the outside.
 #[derive(Clone)]
@@ -95,6 +96,7 @@ impl Plane {
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
+            .connect(reboot::RESOURCE, reboot::Reboot(registry.clone()))
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();

@@ -25,7 +25,7 @@ const WORKERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machine
 
 fn start(record: &Record, place: &Place, other: &Place) -> Manager {
     let manager = place.plane.manager_with(record.client(place, other));
-    start_controllers(&manager, "core,kubeadm".parse().unwrap());
+    start_controllers(&manager, "core,kubeadm".parse().unwrap(), &[]);
     manager
 }
 

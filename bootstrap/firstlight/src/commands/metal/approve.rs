@@ -1,0 +1,60 @@
+//! `metal approve`.
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use schemas::netboot::Agent;
+use serde_json::json;
+
+use super::reason;
+use crate::commands::say;
+use crate::commands::verbs::TargetOptions;
+
+/// Options of `metal approve`.
+#[derive(Debug, Args)]
+pub struct ApproveOptions {
+    /// Names of the machines, or the MAC addresses through which they booted
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Which cluster.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A machine that is not there, or is a host already.
+pub async fn run(options: &ApproveOptions) -> Result<()> {
+    let connection = options.target.connect().await?;
+    for name in &options.names {
+        say(&approve(&connection.client, name).await?)?;
+    }
+    Ok(())
+}
+
+/// Approves one machine. Returns what there is to say.
+///
+/// # Errors
+/// A machine that is not there, or is a host already.
+pub async fn approve(client: &Client, name: &str) -> Result<String> {
+    let agents: Api<Agent> = Api::all(client.clone());
+    let name = name.to_lowercase().replace(':', "-");
+    let found = agents.get_opt(&name).await.map_err(|error| anyhow!("{}", reason(&error)))?;
+    let Some(agent) = found else {
+        bail!(
+            "no machine is called {name}; `firstlight metal hosts` shows those that have called. Is it switched on, and did it boot over the network?"
+        );
+    };
+    if let Some(host) = &agent.spec.host_ref {
+        bail!("the machine {name} is the host {}/{} already", host.namespace, host.name);
+    }
+    if agent.spec.approved == Some(true) {
+        return Ok(format!("{name} is approved already\n"));
+    }
+    let patch = Patch::Merge(json!({ "spec": { "approved": true } }));
+    let patched = agents.patch(&name, &PatchParams::default(), &patch).await;
+    patched.map_err(|error| anyhow!("cannot approve {name}: {}", reason(&error)))?;
+    Ok(format!("{name} approved\n"))
+}

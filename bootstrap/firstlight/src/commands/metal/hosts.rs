@@ -1,0 +1,399 @@
+//! `metal hosts`: what hosts and unknown machines do, and what they wait for.
+
+use anyhow::{Result, anyhow};
+use chrono::{DateTime, Utc};
+use clap::Args;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+use machinery::clock::{Clock, parse_rfc3339};
+use machinery::table::human_duration;
+use metal::names::{self, operational, state};
+use schemas::HasConditions;
+use schemas::metal3::{BareMetalHost, HardwareDetails};
+use schemas::netboot::{Agent, AgentInstructionStatus};
+use serde::Serialize;
+
+use super::reason;
+use crate::cli::OutputOptions;
+use crate::commands::verbs::TargetOptions;
+use crate::commands::{print, say};
+
+/// Options of `metal hosts`.
+#[derive(Debug, Args)]
+pub struct HostsOptions {
+    /// Only the hosts of this namespace [default: all]
+    #[arg(short = 'n', long)]
+    pub namespace: Option<String>,
+    /// Form of the output
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Which cluster.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// What is shown.
+#[derive(Debug, Serialize, PartialEq)]
+pub struct Report {
+    /// The hosts, by namespace and name.
+    pub hosts: Vec<Host>,
+    /// Machines that are no host, by name.
+    pub machines: Vec<Machine>,
+}
+
+/// A BareMetalHost.
+#[derive(Debug, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Host {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// `status.provisioning.state`, `new` while there is none.
+    pub state: String,
+    /// `on` or `off`; empty while that is not known.
+    pub power: &'static str,
+    /// What its agent does, and how far it is; empty without one.
+    pub agent: String,
+    /// What it waits for; empty when for nothing.
+    pub waiting_for: String,
+}
+
+/// A machine that runs the agent and is no host.
+#[derive(Debug, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Machine {
+    /// Its name, by which it is approved.
+    pub name: String,
+    /// Its IP address.
+    pub address: String,
+    /// Its serial number.
+    pub serial_number: String,
+    /// What it is made of, as far as that is known.
+    pub hardware: String,
+    /// When it was heard of last.
+    pub last_seen_time: String,
+    /// Whether it is approved, and becomes a host in a moment.
+    pub approved: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A server that does not answer.
+pub async fn run(options: &HostsOptions) -> Result<()> {
+    let connection = options.target.connect().await?;
+    let report = gather(&connection.client, options.namespace.as_deref()).await?;
+    match options.output.output {
+        Some(output) => print(&report, output),
+        None => say(&text(&report, Clock::system().now())),
+    }
+}
+
+/// Reads hosts and machines.
+///
+/// # Errors
+/// A server that does not answer, or does not serve them.
+pub async fn gather(client: &Client, namespace: Option<&str>) -> Result<Report> {
+    let hosts: Api<BareMetalHost> = match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    };
+    let hosts = hosts.list(&ListParams::default()).await;
+    let hosts = hosts.map_err(|error| anyhow!("cannot read the hosts: {}", reason(&error)))?;
+    let agents: Api<Agent> = Api::all(client.clone());
+    let agents = match agents.list(&ListParams::default()).await {
+        Ok(agents) => agents.items,
+        // A cluster with Metal3's own controllers.
+        Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+        Err(error) => return Err(anyhow!("cannot read the machines: {}", reason(&error))),
+    };
+    Ok(report(&hosts.items, &agents))
+}
+
+/// What there is to show of hosts and agents. Pure.
+pub fn report(hosts: &[BareMetalHost], agents: &[Agent]) -> Report {
+    let of = |host: &BareMetalHost| {
+        agents.iter().find(|agent| {
+            agent.spec.host_ref.as_ref().is_some_and(|known| {
+                Some(&known.namespace) == host.metadata.namespace.as_ref()
+                    && Some(&known.name) == host.metadata.name.as_ref()
+            })
+        })
+    };
+    let mut hosts: Vec<Host> = hosts.iter().map(|host| describe(host, of(host))).collect();
+    hosts.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+    let unknown = agents.iter().filter(|agent| agent.spec.host_ref.is_none());
+    let mut machines: Vec<Machine> = unknown.map(machine).collect();
+    machines.sort_by(|a, b| a.name.cmp(&b.name));
+    Report { hosts, machines }
+}
+
+fn describe(host: &BareMetalHost, agent: Option<&Agent>) -> Host {
+    let status = host.status.as_ref();
+    let state = status.map_or("", |status| status.provisioning.state.as_str());
+    let power = match status {
+        Some(status) if ![state::NONE, state::UNMANAGED].contains(&state) => {
+            if status.powered_on {
+                "on"
+            } else {
+                "off"
+            }
+        }
+        _ => "",
+    };
+    let progress = agent.and_then(|agent| {
+        let action = &agent.spec.instruction.as_ref()?.action;
+        let instruction = agent.status.as_ref().and_then(|status| status.instruction.as_ref());
+        Some(stage(action, instruction))
+    });
+    Host {
+        namespace: host.namespace().unwrap_or_default(),
+        name: host.name_any(),
+        state: if state.is_empty() { "new" } else { state }.to_owned(),
+        power,
+        agent: progress.unwrap_or_default(),
+        waiting_for: waiting_for(host, state),
+    }
+}
+
+/// What an agent does, and how far it is: `Deploy 43 % of 940 MiB`.
+fn stage(action: &str, progress: Option<&AgentInstructionStatus>) -> String {
+    let Some(progress) = progress else { return action.to_owned() };
+    let done = progress.bytes_done.unwrap_or_default();
+    match (progress.state.as_str(), progress.bytes_total.filter(|total| *total > 0)) {
+        ("Running", Some(total)) => {
+            format!("{action} {} % of {}", i128::from(done) * 100 / i128::from(total), bytes(total))
+        }
+        ("Running", None) if done > 0 => format!("{action} {}", bytes(done)),
+        (state, _) => format!("{action} {}", state.to_lowercase()),
+    }
+}
+
+fn bytes(number: i64) -> String {
+    const UNITS: [(&str, i64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match UNITS.iter().find(|(_, size)| number >= 10 * size) {
+        Some((unit, size)) => format!("{} {unit}", number / size),
+        None => format!("{number} bytes"),
+    }
+}
+
+/// What the host waits for, or what is wrong; the most urgent first.
+fn waiting_for(host: &BareMetalHost, state: &str) -> String {
+    let annotation = |key: &str| host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
+    if annotation(names::PAUSED) {
+        return format!("paused: remove the annotation {}", names::PAUSED);
+    }
+    if let Some(condition) = host.condition(names::WAITING_FOR_OPERATOR)
+        && condition.status == "True"
+    {
+        return condition.message.clone();
+    }
+    let Some(status) = &host.status else { return "the controller".to_owned() };
+    let has_image = host.spec.image.is_some() || host.spec.custom_deploy.is_some();
+    match status.operational_status.as_str() {
+        operational::ERROR => match &status.error_type {
+            Some(kind) => format!("{kind}: {}", status.error_message),
+            None => status.error_message.clone(),
+        },
+        operational::DETACHED => format!("detached: remove the annotation {}", names::DETACHED),
+        operational::DELAYED => "its turn: as many hosts are busy as may be".to_owned(),
+        _ if state == state::UNMANAGED => {
+            format!("a way to switch it on: set spec.bmc, or the annotation {}", names::POWER)
+        }
+        _ if state == state::AVAILABLE && has_image && !host.spec.online => {
+            "being switched on: set spec.online to true".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+fn machine(agent: &Agent) -> Machine {
+    let status = agent.status.clone().unwrap_or_default();
+    Machine {
+        name: agent.name_any(),
+        address: status.address.unwrap_or_default(),
+        serial_number: status.serial_number.unwrap_or_default(),
+        hardware: status.hardware.as_ref().map(hardware).unwrap_or_default(),
+        last_seen_time: status.last_seen_time.unwrap_or_default(),
+        approved: agent.spec.approved == Some(true),
+    }
+}
+
+/// `QEMU Standard PC, 4 CPUs, 8 GiB, 2 disks`.
+fn hardware(hardware: &HardwareDetails) -> String {
+    let vendor = hardware.system_vendor.as_ref();
+    let mut parts = Vec::new();
+    let words = vendor.map(|vendor| [vendor.manufacturer.as_deref(), vendor.product_name.as_deref()]);
+    let words: Vec<&str> = words.into_iter().flatten().flatten().filter(|word| !word.is_empty()).collect();
+    if !words.is_empty() {
+        parts.push(words.join(" "));
+    }
+    if let Some(count) = hardware.cpu.as_ref().and_then(|cpu| cpu.count) {
+        parts.push(counted(count, "CPU"));
+    }
+    if let Some(memory) = hardware.ram_mebibytes {
+        parts.push(bytes(memory.saturating_mul(1 << 20)));
+    }
+    if !hardware.storage.is_empty() {
+        parts.push(counted(i64::try_from(hardware.storage.len()).unwrap_or(i64::MAX), "disk"));
+    }
+    parts.join(", ")
+}
+
+fn counted(number: i64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The report for people.
+pub fn text(report: &Report, now: DateTime<Utc>) -> String {
+    let mut text = String::new();
+    if report.hosts.is_empty() && report.machines.is_empty() {
+        return "No hosts. Describe them as BareMetalHosts, or with `firstlight metal import`, or boot machines over the network.\n"
+            .to_owned();
+    }
+    if !report.hosts.is_empty() {
+        let rows = report.hosts.iter().map(|host| {
+            let name = format!("{}/{}", host.namespace, host.name);
+            [name, host.state.clone(), host.power.to_owned(), host.agent.clone(), host.waiting_for.clone()]
+        });
+        text.push_str(&table(["HOST", "STATE", "POWER", "AGENT", "WAITING FOR"], rows.collect()));
+    }
+    if !report.machines.is_empty() {
+        if !report.hosts.is_empty() {
+            text.push('\n');
+        }
+        let rows = report.machines.iter().map(|machine| {
+            let seen = parse_rfc3339(&machine.last_seen_time);
+            let seen = seen.map(|seen| human_duration(now - seen)).unwrap_or_default();
+            let approval = if machine.approved { "approved" } else { "waits for approval" };
+            let Machine { name, address, serial_number, hardware, .. } = machine;
+            [name, address, serial_number, hardware, &seen, approval].map(|cell: &str| cell.to_owned())
+        });
+        let head = ["UNKNOWN MACHINE", "ADDRESS", "SERIAL", "HARDWARE", "SEEN", "STATE"];
+        text.push_str(&table(head, rows.collect()));
+        if report.machines.iter().any(|machine| !machine.approved) {
+            text.push_str("\nTo make a host of one: firstlight metal approve NAME\n");
+        }
+    }
+    text
+}
+
+/// Columns as wide as they need to be.
+fn table<const N: usize>(head: [&str; N], rows: Vec<[String; N]>) -> String {
+    let mut lines = vec![head.map(str::to_owned)];
+    lines.extend(rows);
+    let width =
+        |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut text = String::new();
+    for line in lines {
+        let cells = line.iter().zip(widths).map(|(cell, width)| {
+            let cell = if cell.is_empty() { "-" } else { cell.as_str() };
+            format!("{cell:width$}   ")
+        });
+        text.push_str(cells.collect::<String>().trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(name: &str, rest: Value) -> BareMetalHost {
+        let mut object = rest;
+        object["metadata"]["name"] = name.into();
+        object["metadata"]["namespace"] = "site".into();
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn a_report() {
+        let status = |state: &str, rest: Value| {
+            let mut status = rest;
+            status["provisioning"]["state"] = state.into();
+            json!({ "spec": { "online": true }, "status": status })
+        };
+        let asked = json!({ "poweredOn": false, "conditions": [
+            { "type": "WaitingForOperator", "status": "True", "message": "switch the machine on" },
+        ] });
+        let failed = json!({
+            "operationalStatus": "error", "errorType": "registration error", "errorMessage": "401",
+        });
+        let mut paused = status("provisioned", json!({ "poweredOn": true }));
+        paused["metadata"]["annotations"]["baremetalhost.metal3.io/paused"] = "".into();
+        let hosts = [
+            host("f", paused),
+            host("a", json!({})),
+            host("b", status("inspecting", asked)),
+            host("c", status("registering", failed)),
+            host("d", status("provisioning", json!({ "poweredOn": true }))),
+            host("e", status("unmanaged", json!({}))),
+        ];
+        let agents: Vec<Agent> = [
+            json!({
+                "metadata": { "name": "52-54-00-00-00-01" },
+                "spec": {
+                    "hostRef": { "namespace": "site", "name": "d" },
+                    "instruction": { "id": "1", "action": "Deploy" },
+                },
+                "status": { "instruction": {
+                    "id": "1", "state": "Running", "bytesDone": 404_750_336, "bytesTotal": 985_661_440,
+                } },
+            }),
+            json!({
+                "metadata": { "name": "52-54-00-00-00-02" },
+                "status": {
+                    "address": "10.0.0.7", "lastSeenTime": "2026-11-22T09:00:00Z",
+                    "hardware": {
+                        "systemVendor": { "manufacturer": "QEMU" }, "cpu": { "count": 4 },
+                        "ramMebibytes": 16384, "storage": [{ "name": "/dev/vda" }],
+                    },
+                },
+            }),
+        ]
+        .map(|agent| serde_json::from_value(agent).unwrap())
+        .into();
+        let now = parse_rfc3339("2026-11-22T09:00:12Z").unwrap();
+        let expected = "\
+HOST     STATE          POWER   AGENT                    WAITING FOR
+site/a   new            -       -                        the controller
+site/b   inspecting     off     -                        switch the machine on
+site/c   registering    off     -                        registration error: 401
+site/d   provisioning   on      Deploy 41 % of 940 MiB   -
+site/e   unmanaged      -       -                        a way to switch it on: set spec.bmc, or the annotation metal.firstlight.dev/power
+site/f   provisioned    on      -                        paused: remove the annotation baremetalhost.metal3.io/paused
+
+UNKNOWN MACHINE     ADDRESS    SERIAL   HARDWARE                       SEEN   STATE
+52-54-00-00-00-02   10.0.0.7   -        QEMU, 4 CPUs, 16 GiB, 1 disk   12s    waits for approval
+
+To make a host of one: firstlight metal approve NAME
+";
+        assert_eq!(text(&report(&hosts, &agents), now), expected);
+    }
+
+    #[test]
+    fn stages() {
+        let progress = |state: &str, done: Option<i64>, total: Option<i64>| AgentInstructionStatus {
+            state: state.to_owned(),
+            bytes_done: done,
+            bytes_total: total,
+            ..AgentInstructionStatus::default()
+        };
+        for (progress, expected) in [
+            (None, "Clean"),
+            (Some(progress("Running", None, None)), "Clean running"),
+            (Some(progress("Running", Some(0), Some(0))), "Clean running"),
+            (Some(progress("Running", Some(20 << 20), None)), "Clean 20 MiB"),
+            (Some(progress("Running", Some(i64::MAX), Some(i64::MAX))), "Clean 100 % of 8589934591 GiB"),
+            (Some(progress("Done", Some(5), Some(5))), "Clean done"),
+            (Some(progress("Failed", None, None)), "Clean failed"),
+        ] {
+            assert_eq!(stage("Clean", progress.as_ref()), expected);
+        }
+    }
+}

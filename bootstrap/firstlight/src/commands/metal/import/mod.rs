@@ -1,0 +1,205 @@
+//! `metal import`.
+
+mod objects;
+mod read;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, ListParams, PostParams, Preconditions};
+use kube::{Api, Client, Resource, ResourceExt};
+use schemas::metal3::BareMetalHost;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::reason;
+use crate::commands::say;
+use crate::commands::verbs::TargetOptions;
+use objects::Line;
+
+/// What `--help` says at its end.
+pub const HELP: &str = "Columns:
+  name                            of the host
+  namespace                       [default: -n, else that of the kubeconfig's context]
+  mac                             MAC address of the interface through which it boots
+  address, username, password     of its BMC, such as redfish://192.0.2.7/redfish/v1/Systems/1
+  disableCertificateVerification  true: any certificate of the BMC will do
+  power                           without a BMC: manual [default] or wake-on-lan
+  bootMode                        UEFI [default], UEFISecureBoot or legacy
+  architecture                    x86_64 or aarch64
+  rootDevice                      such as /dev/disk/by-path/pci-0000:01:00.0
+  online                          false: leave it off [default: true]
+  description                     a note for people
+
+Example:
+  name,mac,address,username,password
+  node-1,52:54:00:12:34:56,redfish://192.0.2.7/redfish/v1/Systems/1,admin,secret
+  node-2,52:54:00:12:34:57,,,";
+
+/// Options of `metal import`.
+#[derive(Debug, Args)]
+pub struct ImportOptions {
+    /// The list: a file that ends in .csv, .yaml, .yml or .json
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Namespace of hosts that name none [default: that of the kubeconfig's context]
+    #[arg(short = 'n', long)]
+    pub namespace: Option<String>,
+    /// Only check
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Which cluster.
+    #[command(flatten)]
+    pub target: TargetOptions,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Everything that is wrong with the list, with file and line; then nothing was created.
+pub async fn run(options: &ImportOptions) -> Result<()> {
+    let connection = options.target.connect().await?;
+    let namespace = options.namespace.as_deref().unwrap_or(&connection.namespace);
+    let file = options.file.display().to_string();
+    let text = match std::fs::read_to_string(&options.file) {
+        Ok(text) => text,
+        Err(error) => bail!("cannot read {file}: {error}"),
+    };
+    say(&import(&connection.client, namespace, &file, &text, options.dry_run).await?)
+}
+
+/// Creates what the list `text` says, all or nothing. Returns what there is to say.
+///
+/// # Errors
+/// Everything that is wrong, with file and line; then nothing was created.
+pub async fn import(
+    client: &Client,
+    namespace: &str,
+    file: &str,
+    text: &str,
+    dry_run: bool,
+) -> Result<String> {
+    let entries = read::read(file, text)?;
+    let (lines, mut problems) = objects::lines(entries, namespace);
+    if problems.is_empty() {
+        problems = taken(client, &lines).await?;
+    }
+    for line in &lines {
+        if let Err(problem) = create(client, line, true).await {
+            problems.push((line.number, problem));
+        }
+    }
+    if !problems.is_empty() {
+        problems.sort();
+        problems.dedup();
+        let texts: Vec<String> =
+            problems.into_iter().map(|(line, problem)| format!("{file}:{line}: {problem}")).collect();
+        bail!("nothing was created:\n{}", texts.join("\n"));
+    }
+    if dry_run {
+        return Ok(format!("{} hosts could be created\n", lines.len()));
+    }
+    let mut created = Vec::new();
+    for line in &lines {
+        match create(client, line, false).await {
+            Ok(done) => created.push(done),
+            Err(problem) => {
+                let left = undo(client, created).await;
+                bail!("{file}:{}: {problem}; {left}", line.number);
+            }
+        }
+    }
+    let told = lines.iter().map(|line| format!("{} created\n", line.host()));
+    Ok(told.collect())
+}
+
+/// Hosts of the server that have a MAC address of the list.
+async fn taken(client: &Client, lines: &[Line]) -> Result<Vec<(usize, String)>> {
+    let hosts: Api<BareMetalHost> = Api::all(client.clone());
+    let known = match hosts.list(&ListParams::default()).await {
+        Ok(known) => known,
+        Err(error) => bail!("cannot read the hosts that there are: {}", reason(&error)),
+    };
+    let mut problems = Vec::new();
+    for line in lines {
+        let mac = line.host.spec.boot_mac_address.as_deref().unwrap_or_default();
+        let has_it = |host: &&BareMetalHost| {
+            host.spec.boot_mac_address.as_deref().is_some_and(|other| other.eq_ignore_ascii_case(mac))
+        };
+        if let Some(host) = known.iter().find(has_it) {
+            let (namespace, name) = (host.namespace().unwrap_or_default(), host.name_any());
+            problems
+                .push((line.number, format!("the MAC address {mac} is that of {namespace}/{name} already")));
+        }
+    }
+    Ok(problems)
+}
+
+/// What was created for one line.
+struct Created {
+    secret: Option<Secret>,
+    host: Option<BareMetalHost>,
+}
+
+/// Creates what a line says; when the host can't be, its Secret goes again.
+async fn create(client: &Client, line: &Line, dry_run: bool) -> Result<Created, String> {
+    let secret = match &line.secret {
+        Some(secret) => Some(post(client, secret, dry_run).await?),
+        None => None,
+    };
+    match post(client, &line.host, dry_run).await {
+        Ok(host) => Ok(Created { secret, host: Some(host) }),
+        Err(problem) if dry_run => Err(problem),
+        Err(problem) => {
+            let left = undo(client, vec![Created { secret, host: None }]).await;
+            Err(format!("{problem}; {left}"))
+        }
+    }
+}
+
+async fn post<T>(client: &Client, object: &T, dry_run: bool) -> Result<T, String>
+where
+    T: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + Serialize
+        + DeserializeOwned,
+{
+    let api: Api<T> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
+    let parameters = PostParams { dry_run, ..PostParams::default() };
+    let created = api.create(&parameters, object).await;
+    created.map_err(|error| format!("{} {}: {}", T::kind(&()), object.name_any(), reason(&error)))
+}
+
+/// Deletes what was created, newest first. Says what is left.
+async fn undo(client: &Client, created: Vec<Created>) -> String {
+    let mut left = Vec::new();
+    for one in created.into_iter().rev() {
+        if let Some(host) = one.host {
+            left.extend(delete(client, &host).await);
+        }
+        if let Some(secret) = one.secret {
+            left.extend(delete(client, &secret).await);
+        }
+    }
+    match left.is_empty() {
+        true => "what was created before was deleted again".to_owned(),
+        false => format!("these were created before and could not be deleted again: {}", left.join(", ")),
+    }
+}
+
+async fn delete<T>(client: &Client, object: &T) -> Option<String>
+where
+    T: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + DeserializeOwned,
+{
+    let api: Api<T> = Api::namespaced(client.clone(), &object.namespace().unwrap_or_default());
+    let preconditions = Preconditions { uid: object.uid(), resource_version: None };
+    let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    let deleted = api.delete(&object.name_any(), &parameters).await;
+    deleted.is_err().then(|| format!("{} {}", T::kind(&()), object.name_any()))
+}

@@ -1,0 +1,144 @@
+//! What is created for each host of a list. Pure.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
+use metal::names::POWER;
+use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BmcDetails, RootDeviceHints};
+
+use super::read::Entry;
+
+/// The label by which Metal3's controllers find the Secrets of BMCs.
+const SECRET_LABEL: (&str, &str) = ("environment.metal3.io", "baremetal");
+
+/// The objects of one line.
+pub struct Line {
+    /// From 1.
+    pub number: usize,
+    /// The host.
+    pub host: BareMetalHost,
+    /// User and password of its BMC.
+    pub secret: Option<Secret>,
+}
+
+impl Line {
+    /// Namespace and name.
+    pub fn host(&self) -> String {
+        format!("{}/{}", self.host.namespace().unwrap_or_default(), self.host.name_any())
+    }
+}
+
+/// The objects, and what is wrong, with the line.
+pub fn lines(entries: Vec<(usize, Entry)>, namespace: &str) -> (Vec<Line>, Vec<(usize, String)>) {
+    let mut problems = Vec::new();
+    let mut names: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut addresses: BTreeMap<String, usize> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for (number, mut entry) in entries {
+        if entry.namespace.is_empty() {
+            namespace.clone_into(&mut entry.namespace);
+        }
+        entry.mac = entry.mac.to_lowercase().replace('-', ":");
+        problems.extend(check(&entry).into_iter().map(|problem| (number, problem)));
+        if !entry.name.is_empty()
+            && let Some(first) = names.insert((entry.namespace.clone(), entry.name.clone()), number)
+        {
+            problems.push((
+                number,
+                format!("line {first} has a host {}/{} already", entry.namespace, entry.name),
+            ));
+        }
+        if !entry.mac.is_empty()
+            && let Some(first) = addresses.insert(entry.mac.clone(), number)
+        {
+            problems.push((number, format!("line {first} has the MAC address {} already", entry.mac)));
+        }
+        lines.push(Line { number, secret: secret(&entry), host: host(&entry) });
+    }
+    if problems.is_empty() { (lines, problems) } else { (Vec::new(), problems) }
+}
+
+/// What no server can find out.
+fn check(entry: &Entry) -> Vec<String> {
+    let mut problems = Vec::new();
+    if entry.name.is_empty() {
+        problems.push("the host has no name: fill in name".to_owned());
+    }
+    let has_credentials = !entry.username.is_empty() || !entry.password.0.is_empty();
+    if entry.address.is_empty() {
+        if has_credentials {
+            problems.push("username and password are those of a BMC: fill in its address too".to_owned());
+        }
+        if entry.mac.is_empty() {
+            problems.push("without a BMC the host is known by its MAC address: fill in mac".to_owned());
+        }
+        return problems;
+    }
+    for (column, is_empty) in
+        [("username", entry.username.is_empty()), ("password", entry.password.0.is_empty())]
+    {
+        if is_empty {
+            problems.push(format!("the BMC needs user and password: fill in {column}"));
+        }
+    }
+    if !entry.power.is_empty() {
+        problems.push("power is for hosts without a BMC: leave power or address empty".to_owned());
+    }
+    problems
+}
+
+fn secret_name(entry: &Entry) -> String {
+    format!("{}-bmc", entry.name)
+}
+
+fn secret(entry: &Entry) -> Option<Secret> {
+    if entry.address.is_empty() {
+        return None;
+    }
+    let data = [("username", &entry.username), ("password", &entry.password.0)];
+    let data = data.map(|(key, value)| (key.to_owned(), ByteString(value.clone().into_bytes())));
+    Some(Secret {
+        metadata: ObjectMeta {
+            name: Some(secret_name(entry)),
+            namespace: Some(entry.namespace.clone()),
+            labels: Some([(SECRET_LABEL.0.to_owned(), SECRET_LABEL.1.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some(data.into()),
+        type_: Some("Opaque".to_owned()),
+        ..Secret::default()
+    })
+}
+
+fn host(entry: &Entry) -> BareMetalHost {
+    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let has_bmc = !entry.address.is_empty();
+    let power = given(&entry.power).unwrap_or_else(|| "manual".to_owned());
+    BareMetalHost {
+        metadata: ObjectMeta {
+            name: Some(entry.name.clone()),
+            namespace: Some(entry.namespace.clone()),
+            annotations: (!has_bmc).then(|| [(POWER.to_owned(), power)].into()),
+            ..ObjectMeta::default()
+        },
+        spec: BareMetalHostSpec {
+            architecture: given(&entry.architecture),
+            bmc: has_bmc.then(|| BmcDetails {
+                address: entry.address.clone(),
+                credentials_name: secret_name(entry),
+                disable_certificate_verification: entry.disable_certificate_verification,
+            }),
+            boot_mac_address: given(&entry.mac),
+            boot_mode: given(&entry.boot_mode),
+            description: given(&entry.description),
+            online: entry.online.unwrap_or(true),
+            root_device_hints: given(&entry.root_device)
+                .map(|name| RootDeviceHints { device_name: Some(name), ..RootDeviceHints::default() }),
+            ..BareMetalHostSpec::default()
+        },
+        status: None,
+    }
+}

@@ -1,0 +1,126 @@
+//! `metal power-on | power-off | reboot`.
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use metal::names::{POWER, POWERED, REBOOT};
+use schemas::metal3::BareMetalHost;
+use serde_json::{Value, json};
+
+use super::{HostOptions, reason};
+use crate::commands::say;
+use crate::reboot::RebootRequest;
+
+/// Options of `metal power-on` and `metal power-off`.
+#[derive(Debug, Args)]
+pub struct PowerOptions {
+    /// Which host.
+    #[command(flatten)]
+    pub host: HostOptions,
+}
+
+/// Options of `metal reboot`.
+#[derive(Debug, Args)]
+pub struct RebootOptions {
+    /// Which host.
+    #[command(flatten)]
+    pub host: HostOptions,
+    /// Cut the power, in place of asking the system to end
+    #[arg(long)]
+    pub hard: bool,
+    /// Also while the host is inspected or provisioned, which then begins anew
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Switches a host on or off, or notes that somebody did.
+///
+/// # Errors
+/// A host that is not there, or whose power nobody manages.
+pub async fn switch(options: &PowerOptions, on: bool) -> Result<()> {
+    let connection = options.host.target.connect().await?;
+    let namespace = options.host.namespace.as_deref().unwrap_or(&connection.namespace);
+    say(&set_power(&connection.client, namespace, &options.host.name, on).await?)
+}
+
+/// Restarts a host.
+///
+/// # Errors
+/// A host that is not there, or would not heed it.
+pub async fn reboot(options: &RebootOptions) -> Result<()> {
+    let connection = options.host.target.connect().await?;
+    let namespace = options.host.namespace.as_deref().unwrap_or(&connection.namespace);
+    let request = RebootRequest {
+        mode: if options.hard { "hard" } else { "soft" }.to_owned(),
+        force: options.force,
+        ..RebootRequest::default()
+    };
+    say(&restart(&connection.client, namespace, &options.host.name, &request).await?)
+}
+
+/// The host.
+async fn host(hosts: &Api<BareMetalHost>, namespace: &str, name: &str) -> Result<BareMetalHost> {
+    let found = hosts.get_opt(name).await.map_err(|error| anyhow!("{}", reason(&error)))?;
+    found.ok_or_else(|| {
+        anyhow!(
+            "there is no BareMetalHost {namespace}/{name}: `firstlight metal hosts` shows those that there are; -n chooses another namespace"
+        )
+    })
+}
+
+/// Brings a host's power to `on`. Returns what there is to say.
+///
+/// # Errors
+/// A host that is not there, or whose power nobody manages.
+pub async fn set_power(client: &Client, namespace: &str, name: &str, on: bool) -> Result<String> {
+    let hosts: Api<BareMetalHost> = Api::namespaced(client.clone(), namespace);
+    let host = host(&hosts, namespace, name).await?;
+    let word = if on { "on" } else { "off" };
+    let has_bmc = host.spec.bmc.as_ref().is_some_and(|bmc| !bmc.address.is_empty());
+    let by_hand = host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(POWER));
+    let (patch, said) = if has_bmc {
+        (json!({ "spec": { "online": on } }), format!("{namespace}/{name} is being switched {word}\n"))
+    } else if by_hand {
+        let patch = json!({ "metadata": { "annotations": { POWERED: word } } });
+        (patch, format!("noted that {namespace}/{name} was switched {word}\n"))
+    } else {
+        bail!(
+            "{namespace}/{name} has no BMC and its power is not managed: set spec.bmc, or the annotation {POWER}=manual if you switch it yourself"
+        );
+    };
+    write(&hosts, namespace, name, patch).await?;
+    Ok(said)
+}
+
+/// Restarts a host through its subresource, and where that is not served as Metal3's clients do. Returns what there is to say.
+///
+/// # Errors
+/// A host that is not there, or would not heed it.
+pub async fn restart(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    request: &RebootRequest,
+) -> Result<String> {
+    let hosts: Api<BareMetalHost> = Api::namespaced(client.clone(), namespace);
+    host(&hosts, namespace, name).await?;
+    let path = format!("{}/{name}/reboot", hosts.resource_url());
+    let post = http::Request::post(path).header(http::header::CONTENT_TYPE, "application/json");
+    let answer = client.request::<Value>(post.body(serde_json::to_vec(request)?)?).await;
+    match answer {
+        Ok(_) => {}
+        // The host is there: it is the subresource that is not.
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            let patch = json!({ "metadata": { "annotations": { REBOOT: request.annotation() } } });
+            write(&hosts, namespace, name, patch).await?;
+        }
+        Err(error) => bail!("cannot restart {namespace}/{name}: {}", reason(&error)),
+    }
+    Ok(format!("{namespace}/{name} is being restarted\n"))
+}
+
+async fn write(hosts: &Api<BareMetalHost>, namespace: &str, name: &str, patch: Value) -> Result<()> {
+    let patched = hosts.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
+    patched.map(drop).map_err(|error| anyhow!("cannot change {namespace}/{name}: {}", reason(&error)))
+}

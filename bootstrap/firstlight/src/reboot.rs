@@ -1,0 +1,194 @@
+//! `baremetalhosts/NAME/reboot`: restarts a host. It sets the annotation that Metal3's clients set, and says at once when the host
+//! would not heed it.
+
+use access::User;
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::{HeaderValue, Method, Response, header};
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::status::{GroupResource, Status};
+use metal::names::{self, state};
+use registry::{Context, PatchBody, Registry, Subresource};
+use schemas::metal3::BareMetalHost;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serving::{Body, Connect, ConnectRequest, ConnectResource};
+
+/// Where it is mounted.
+pub const RESOURCE: ConnectResource = ConnectResource {
+    group: BareMetalHost::GROUP,
+    version: "v1alpha1",
+    resource: "baremetalhosts",
+    subresource: "reboot",
+    kind: "Reboot",
+    kind_group_version: Some(("metal.firstlight.dev", "v1alpha1")),
+    methods: &[Method::POST],
+};
+
+const HOSTS: GroupResource<'_> = GroupResource { group: BareMetalHost::GROUP, resource: "baremetalhosts" };
+const MODES: [&str; 3] = ["", "soft", "hard"];
+
+/// The subresource.
+pub struct Reboot(pub Registry);
+
+/// What is sent to it. An empty body asks for a soft restart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct RebootRequest {
+    /// `metal.firstlight.dev/v1alpha1`, or empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub api_version: String,
+    /// `Reboot`, or empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// `soft` or empty: the system is asked to end; `hard`: the power is cut.
+    pub mode: String,
+    /// Also while the host is inspected or provisioned, which then begins anew.
+    pub force: bool,
+}
+
+impl RebootRequest {
+    /// The value of the annotation that asks for it.
+    pub fn annotation(&self) -> String {
+        let mode = if self.mode == "hard" { "hard" } else { "soft" };
+        match (mode, self.force) {
+            ("soft", false) => String::new(),
+            (mode, force) => json!({ "mode": mode, "force": force }).to_string(),
+        }
+    }
+}
+
+impl Connect for Reboot {
+    fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
+        let registry = self.0.clone();
+        async move { reboot(&registry, &request).await }.boxed()
+    }
+}
+
+async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Response<Body>, Status> {
+    let asked = parse(&request.name, &request.body)?;
+    let hosts = registry.served(BareMetalHost::GROUP, "v1alpha1", HOSTS.resource);
+    let hosts = hosts.ok_or_else(Status::no_such_path)?;
+    let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
+    let stored = registry.get(&hosts, namespace, name, Subresource::None, "").await?;
+    let host: BareMetalHost = serde_json::from_slice(&stored)
+        .map_err(|error| Status::internal(format!("cannot read the BareMetalHost {name:?}: {error}")))?;
+    if let Some(reason) = ignores(&host, asked.force) {
+        return Err(Status::conflict(HOSTS, name, &reason));
+    }
+    let patch = json!({
+        "metadata": {
+            "annotations": { names::REBOOT: asked.annotation() },
+            // What was looked at is what is changed.
+            "resourceVersion": host.metadata.resource_version,
+        },
+    });
+    let mut context = context(&request.user, request.query("dryRun").as_deref() == Some("All"));
+    let patch = PatchBody::Merge(patch.to_string().into());
+    let written = registry.patch(&mut context, &hosts, namespace, name, Subresource::None, patch).await?;
+    let mut response = Response::new(Body::from(written.object));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+fn context(user: &User, dry_run: bool) -> Context {
+    let user = registry::User { name: user.name.clone(), uid: user.uid.clone(), groups: user.groups.clone() };
+    Context { user, dry_run, field_manager: "firstlight-reboot".to_owned(), ..Context::default() }
+}
+
+fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
+    if body.is_empty() {
+        return Ok(RebootRequest::default());
+    }
+    let request: RebootRequest = serde_json::from_slice(body).map_err(|error| {
+        Status::bad_request(format!(
+            "the body must be empty, or JSON such as {{\"mode\":\"hard\",\"force\":false}}: {error}"
+        ))
+    })?;
+    let kind = [request.api_version.as_str(), request.kind.as_str()];
+    if ![["", ""], ["metal.firstlight.dev/v1alpha1", "Reboot"]].contains(&kind) {
+        return Err(Status::bad_request(
+            "the body must be a Reboot of metal.firstlight.dev/v1alpha1, or have no apiVersion and no kind",
+        ));
+    }
+    if MODES.contains(&request.mode.as_str()) {
+        return Ok(request);
+    }
+    let allowed = MODES[1..].iter().map(|mode| format!("{mode:?}")).collect::<Vec<_>>().join(", ");
+    let error = FieldError::new(
+        FieldErrorKind::NotSupported,
+        "mode",
+        &Value::from(request.mode),
+        format!("supported values: {allowed}"),
+    );
+    Err(Status::invalid("metal.firstlight.dev", "Reboot", name, &[error]))
+}
+
+/// Why the host would not heed the annotation.
+fn ignores(host: &BareMetalHost, force: bool) -> Option<String> {
+    let annotation = |key: &str| host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
+    for (key, what) in [(names::PAUSED, "paused"), (names::DETACHED, "detached")] {
+        if annotation(key) {
+            return Some(format!("the host is {what}: remove the annotation {key} first"));
+        }
+    }
+    let state = host.status.as_ref().map_or("", |status| status.provisioning.state.as_str());
+    match state {
+        state::PROVISIONED | state::EXTERNALLY_PROVISIONED => None,
+        state::NONE | state::UNMANAGED => Some(format!(
+            "nothing is known of the host's power: set spec.bmc, or the annotation {} for a host without a BMC",
+            names::POWER
+        )),
+        state::REGISTERING | state::DELETING | state::POWERING_OFF => {
+            Some(format!("the host is {state}: try again later"))
+        }
+        _ if force => None,
+        _ => Some(format!("the host is {state}, where only a forced restart is heeded: set force to true")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies() {
+        for (body, expected) in [
+            ("", Ok("")),
+            ("{}", Ok("")),
+            (r#"{"mode":"soft"}"#, Ok("")),
+            (r#"{"mode":"hard"}"#, Ok(r#"{"force":false,"mode":"hard"}"#)),
+            (r#"{"force":true}"#, Ok(r#"{"force":true,"mode":"soft"}"#)),
+            (r#"{"apiVersion":"metal.firstlight.dev/v1alpha1","kind":"Reboot"}"#, Ok("")),
+            (r#"{"apiVersion":"v1","kind":"Pod"}"#, Err(400)),
+            (r#"{"mode":"warm"}"#, Err(422)),
+            (r#"{"modus":"hard"}"#, Err(400)),
+            ("mode: hard", Err(400)),
+        ] {
+            let found = parse("node-1", &Bytes::from_static(body.as_bytes()));
+            let found = found.map(|request| request.annotation()).map_err(|status| status.code);
+            assert_eq!(found, expected.map(str::to_owned), "{body}");
+        }
+    }
+
+    #[test]
+    fn who_heeds_it() {
+        for (state, annotation, force, heeded) in [
+            ("provisioned", None, false, true),
+            ("externally provisioned", None, false, true),
+            ("available", None, false, false),
+            ("available", None, true, true),
+            ("inspecting", None, true, true),
+            ("deleting", None, true, false),
+            ("unmanaged", None, true, false),
+            ("provisioned", Some(names::PAUSED), true, false),
+            ("provisioned", Some(names::DETACHED), true, false),
+        ] {
+            let mut host = BareMetalHost::default();
+            host.status.get_or_insert_default().provisioning.state = state.to_owned();
+            host.metadata.annotations = annotation.map(|key| [(key.to_owned(), String::new())].into());
+            assert_eq!(ignores(&host, force).is_none(), heeded, "{state} {annotation:?} {force}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! `firstlight metal` against a server: hosts are imported, approved, switched and restarted.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
+use firstlight::commands::metal::approve::approve;
+use firstlight::commands::metal::hosts::gather;
+use firstlight::commands::metal::import::import;
+use firstlight::commands::metal::power::{restart, set_power};
+use firstlight::process::Process;
+use firstlight::reboot::RebootRequest;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
+use serde_json::{Value, json};
+
+struct Server {
+    process: Process,
+    client: Client,
+    _place: tempfile::TempDir,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let options = ServerOptions {
+            directory: DirectoryOptions { data_dir: Some(place.path().to_owned()) },
+            listen: "127.0.0.1:0".parse().unwrap(),
+            kubeconfig: None,
+            store: StoreChoice::Memory,
+            controllers: "none".parse().unwrap(),
+        };
+        let process = Process::start(&options).await.unwrap();
+        let client = process.plane.client("test");
+        Self { process, client, _place: place }
+    }
+
+    async fn import(&self, file: &str, text: &str) -> Result<String, String> {
+        let outcome = import(&self.client, "default", file, text, false).await;
+        outcome.map_err(|error| format!("{error:#}"))
+    }
+
+    fn hosts(&self) -> Api<BareMetalHost> {
+        Api::default_namespaced(self.client.clone())
+    }
+
+    async fn counts(&self) -> (usize, usize) {
+        let all = ListParams::default();
+        let secrets: Api<Secret> = Api::default_namespaced(self.client.clone());
+        (self.hosts().list(&all).await.unwrap().items.len(), secrets.list(&all).await.unwrap().items.len())
+    }
+
+    /// Gives the host a status, as its controller would.
+    async fn status(&self, name: &str, state: &str) {
+        let status = json!({ "status": {
+            "operationalStatus": "OK", "errorCount": 0, "errorMessage": "", "poweredOn": true,
+            "provisioning": { "ID": "", "state": state },
+        } });
+        let patch = Patch::Merge(status);
+        self.hosts().patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    async fn annotation(&self, name: &str, key: &str) -> Option<String> {
+        self.hosts().get(name).await.unwrap().annotations().get(key).cloned()
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Result<Value, u16> {
+        let request = http::Request::post(path).header("Content-Type", "application/json");
+        let answer = self.client.request(request.body(body.as_bytes().to_vec()).unwrap()).await;
+        answer.map_err(|error| match error {
+            kube::Error::Api(status) => status.code,
+            other => panic!("{other}"),
+        })
+    }
+}
+
+const CSV: &str = "\
+name,mac,address,username,password,rootDevice
+# The first rack
+node-1,52:54:00:12:34:56,redfish://192.0.2.7/redfish/v1/Systems/1,admin,\"hunter,2\",/dev/vda
+node-2,52-54-00-12-34-57,,,,
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_a_list() {
+    let server = Server::start().await;
+    let tried = import(&server.client, "default", "hosts.csv", CSV, true).await.unwrap();
+    assert_eq!(tried, "2 hosts could be created\n");
+    assert_eq!(server.counts().await, (0, 0));
+    let said = server.import("hosts.csv", CSV).await.unwrap();
+    assert_eq!(said, "default/node-1 created\ndefault/node-2 created\n");
+    assert_eq!(server.counts().await, (2, 1));
+    let host = server.hosts().get("node-1").await.unwrap();
+    let spec = serde_json::to_value(&host.spec).unwrap();
+    let expected = json!({
+        "automatedCleaningMode": "metadata",
+        "bmc": { "address": "redfish://192.0.2.7/redfish/v1/Systems/1", "credentialsName": "node-1-bmc" },
+        "bootMACAddress": "52:54:00:12:34:56",
+        "online": true,
+        "rootDeviceHints": { "deviceName": "/dev/vda" },
+    });
+    assert_eq!(spec, expected);
+    let secrets: Api<Secret> = Api::default_namespaced(server.client.clone());
+    let secret = secrets.get("node-1-bmc").await.unwrap();
+    assert_eq!(secret.data.unwrap()["password"].0, b"hunter,2");
+    let host = server.hosts().get("node-2").await.unwrap();
+    assert_eq!(host.spec.boot_mac_address.as_deref(), Some("52:54:00:12:34:57"));
+    assert_eq!(host.annotations()["metal.firstlight.dev/power"], "manual");
+
+    let again = server.import("hosts.csv", CSV).await.unwrap_err();
+    assert!(
+        again.contains("hosts.csv:3: the MAC address 52:54:00:12:34:56 is that of default/node-1 already"),
+        "{again}"
+    );
+    assert!(
+        again.contains("hosts.csv:3: Secret node-1-bmc: secrets \"node-1-bmc\" already exists"),
+        "{again}"
+    );
+    server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_a_yaml_list() {
+    let server = Server::start().await;
+    let yaml = "
+- name: node-1
+  mac: 52:54:00:12:34:56
+  power: wake-on-lan
+  online: false
+- {name: node-2, mac: '52:54:00:12:34:57', address: 192.0.2.7, username: root, password: '0123'}
+";
+    server.import("hosts.yaml", yaml).await.unwrap();
+    let host = server.hosts().get("node-1").await.unwrap();
+    assert_eq!(
+        (host.spec.online, host.annotations()["metal.firstlight.dev/power"].as_str()),
+        (false, "wake-on-lan")
+    );
+    assert_eq!(server.counts().await, (2, 1));
+    server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_wrong_line_and_nothing_is_created() {
+    let server = Server::start().await;
+    let csv = |line: &str| {
+        format!("name,mac,address,username,password,online\nnode-1,52:54:00:00:00:01,,,,\n{line}\n")
+    };
+    for (line, expected) in [
+        ("node-2,,,,,", "hosts.csv:3: without a BMC the host is known by its MAC address: fill in mac"),
+        (",52:54:00:00:00:02,,,,", "hosts.csv:3: the host has no name: fill in name"),
+        ("node-1,52:54:00:00:00:02,,,,", "hosts.csv:3: line 2 has a host default/node-1 already"),
+        ("node-2,52:54:00:00:00:01,,,,", "hosts.csv:3: line 2 has the MAC address 52:54:00:00:00:01 already"),
+        (
+            "node-2,52:54:00:00:00:02,192.0.2.7,admin,,",
+            "hosts.csv:3: the BMC needs user and password: fill in password",
+        ),
+        (
+            "node-2,52:54:00:00:00:02,,,hunter2,",
+            "hosts.csv:3: username and password are those of a BMC: fill in its address too",
+        ),
+        (
+            "node-2,52:54:00:00:00:02",
+            "hosts.csv:3: 2 values where the header has 6 columns: each comma counts, also of empty ones",
+        ),
+        ("node-2,52:54:00:00:00:02,,,,hunter2", "hosts.csv:3: provided string was not `true` or `false`"),
+        (
+            "node-2,52:54,,,,",
+            "hosts.csv:3: BareMetalHost node-2: BareMetalHost.metal3.io \"node-2\" is invalid: spec.bootMACAddress: ",
+        ),
+        (
+            "node-2,52:54:00:00:00:02,irmc://192.0.2.7,admin,hunter2,",
+            "hosts.csv:3: BareMetalHost node-2: BareMetalHost.metal3.io \"node-2\" is invalid: spec.bmc.address: ",
+        ),
+        ("node_2,52:54:00:00:00:02,,,,", "hosts.csv:3: BareMetalHost node_2: "),
+    ] {
+        let error = server.import("hosts.csv", &csv(line)).await.unwrap_err();
+        assert!(error.contains(expected), "{line}: {error}");
+        assert!(!error.contains("hunter2"), "{line}: {error}");
+        assert_eq!(server.counts().await, (0, 0), "{line}");
+    }
+    for (file, text, expected) in [
+        ("hosts.csv", "name,nic\na,b\n", "unknown field `nic`"),
+        ("hosts.csv", "name,mac\n", "hosts.csv lists no host"),
+        ("hosts.txt", "", "must end in .csv, .yaml, .yml or .json"),
+        ("hosts.yaml", "- name: a\n  nic: b\n", "nic"),
+        ("hosts.yaml", "- name: a\n  password: [hunter2]\n", "password must be text"),
+        ("hosts.yaml", "- name: a\n  online: hunter2\n", "hosts.yaml:2: "),
+        ("hosts.yaml", "name: a\n", "hosts.yaml:1: "),
+    ] {
+        let error = server.import(file, text).await.unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+        assert!(!error.contains("hunter2"), "{text}: {error}");
+    }
+    let elsewhere = import(&server.client, "nowhere", "hosts.csv", CSV, false).await.unwrap_err().to_string();
+    assert!(elsewhere.contains("namespaces \"nowhere\" not found"), "{elsewhere}");
+    server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn power_and_restarts() {
+    let server = Server::start().await;
+    server.import("hosts.csv", CSV).await.unwrap();
+    let client = &server.client;
+    let said = set_power(client, "default", "node-1", false).await.unwrap();
+    assert_eq!(said, "default/node-1 is being switched off\n");
+    assert!(!server.hosts().get("node-1").await.unwrap().spec.online);
+    let said = set_power(client, "default", "node-2", false).await.unwrap();
+    assert_eq!(said, "noted that default/node-2 was switched off\n");
+    assert_eq!(server.annotation("node-2", "metal.firstlight.dev/powered").await.as_deref(), Some("off"));
+    assert!(server.hosts().get("node-2").await.unwrap().spec.online);
+    let unknown = set_power(client, "default", "node-3", true).await.unwrap_err().to_string();
+    assert!(unknown.starts_with("there is no BareMetalHost default/node-3"), "{unknown}");
+    let bare = json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+        "metadata": { "name": "node-4" }, "spec": { "online": true },
+    });
+    let bare: BareMetalHost = serde_json::from_value(bare).unwrap();
+    server.hosts().create(&PostParams::default(), &bare).await.unwrap();
+    let unmanaged = set_power(client, "default", "node-4", true).await.unwrap_err().to_string();
+    assert!(unmanaged.contains("its power is not managed"), "{unmanaged}");
+
+    let soft = RebootRequest::default();
+    let hard = RebootRequest { mode: "hard".to_owned(), force: true, ..soft.clone() };
+    let early = restart(client, "default", "node-1", &soft).await.unwrap_err().to_string();
+    assert!(early.contains("nothing is known of the host's power"), "{early}");
+    server.status("node-1", "available").await;
+    let refused = restart(client, "default", "node-1", &soft).await.unwrap_err().to_string();
+    assert!(refused.ends_with("set force to true"), "{refused}");
+    assert_eq!(server.annotation("node-1", "reboot.metal3.io").await, None);
+    server.status("node-1", "provisioned").await;
+    restart(client, "default", "node-1", &soft).await.unwrap();
+    assert_eq!(server.annotation("node-1", "reboot.metal3.io").await.as_deref(), Some(""));
+    restart(client, "default", "node-1", &hard).await.unwrap();
+    let value = server.annotation("node-1", "reboot.metal3.io").await;
+    assert_eq!(value.as_deref(), Some(r#"{"force":true,"mode":"hard"}"#));
+    server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_subresource_answers_as_others_do() {
+    let server = Server::start().await;
+    server.import("hosts.csv", CSV).await.unwrap();
+    server.status("node-1", "provisioned").await;
+    let base = "/apis/metal3.io/v1alpha1/namespaces/default/baremetalhosts";
+    let host = server.post(&format!("{base}/node-1/reboot?dryRun=All"), "").await.unwrap();
+    assert_eq!(host["metadata"]["annotations"]["reboot.metal3.io"], "");
+    assert_eq!(server.annotation("node-1", "reboot.metal3.io").await, None);
+    for (name, body, code) in [
+        ("node-9", "", 404),
+        ("node-1", r#"{"mode":"warm"}"#, 422),
+        ("node-1", "hard", 400),
+        ("node-2", "", 409),
+    ] {
+        assert_eq!(server.post(&format!("{base}/{name}/reboot"), body).await, Err(code), "{name} {body}");
+    }
+    let get = http::Request::get(format!("{base}/node-1/reboot")).body(Vec::new()).unwrap();
+    assert!(server.client.request::<Value>(get).await.is_err());
+    let listed = http::Request::get("/apis/metal3.io/v1alpha1").body(Vec::new()).unwrap();
+    let listed: Value = server.client.request(listed).await.unwrap();
+    let resources = listed["resources"].as_array().unwrap();
+    let reboot = resources.iter().find(|one| one["name"] == "baremetalhosts/reboot").unwrap();
+    assert_eq!((&reboot["kind"], &reboot["verbs"]), (&json!("Reboot"), &json!(["create"])));
+    server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_machines_are_approved() {
+    let server = Server::start().await;
+    let agents: Api<Agent> = Api::all(server.client.clone());
+    let agent = |name: &str, spec: Value| {
+        let agent = json!({
+            "apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "Agent",
+            "metadata": { "name": name }, "spec": spec,
+        });
+        serde_json::from_value::<Agent>(agent).unwrap()
+    };
+    let known = json!({ "hostRef": { "namespace": "default", "name": "node-1" } });
+    for agent in [agent("52-54-00-00-00-01", known), agent("52-54-00-00-00-0a", json!({}))] {
+        agents.create(&PostParams::default(), &agent).await.unwrap();
+    }
+    let report = gather(&server.client, None).await.unwrap();
+    let names: Vec<&str> = report.machines.iter().map(|machine| machine.name.as_str()).collect();
+    assert_eq!((report.hosts.len(), names), (0, vec!["52-54-00-00-00-0a"]));
+    let said = approve(&server.client, "52:54:00:00:00:0A").await.unwrap();
+    assert_eq!(said, "52-54-00-00-00-0a approved\n");
+    assert_eq!(agents.get("52-54-00-00-00-0a").await.unwrap().spec.approved, Some(true));
+    assert!(gather(&server.client, None).await.unwrap().machines[0].approved);
+    let again = approve(&server.client, "52-54-00-00-00-0a").await.unwrap();
+    assert_eq!(again, "52-54-00-00-00-0a is approved already\n");
+    for (name, expected) in [
+        ("52-54-00-00-00-01", "is the host default/node-1 already"),
+        ("52-54-00-00-00-02", "no machine is called 52-54-00-00-00-02"),
+    ] {
+        let error = approve(&server.client, name).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let wrong = agent("52-54-00-00-00-03", json!({ "instruction": { "id": "1", "action": "Deploy" } }));
+    let error = agents.create(&PostParams::default(), &wrong).await.unwrap_err().to_string();
+    assert!(error.contains("Deploy needs an image: set image"), "{error}");
+    server.process.stop().await;
+}
