@@ -31,6 +31,7 @@ impl Server {
             kubeconfig: None,
             store: StoreChoice::Memory,
             controllers: "none".parse().unwrap(),
+            netboot: Default::default(),
         };
         let process = Process::start(&options).await.unwrap();
         let client = process.plane.client("test");
