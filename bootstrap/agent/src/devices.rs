@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use machinery::clock::Clock;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, netlink};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::journal::Journal;
 use crate::modules::Loader;
@@ -22,16 +24,19 @@ const QUIET: Duration = Duration::from_millis(700);
 /// Drivers that find devices for longer than this are not waited for.
 const SETTLE_MAX: Duration = Duration::from_secs(20);
 
-/// Counts the devices that have come.
+/// Knows when the newest device has come.
 #[derive(Clone)]
-pub struct Devices(watch::Receiver<u64>);
+pub struct Devices {
+    newest: watch::Receiver<Instant>,
+    clock: Clock,
+}
 
 impl Devices {
     /// Loads the drivers of all devices, present and coming.
     ///
     /// # Errors
     /// The kernel gives no socket for its messages.
-    pub fn watch(loader: Arc<Loader>, journal: &Journal) -> Result<Self> {
+    pub fn watch(loader: Arc<Loader>, clock: Clock, journal: &Journal) -> Result<Self> {
         // The socket is there before the first look at what is present: no device is missed in between.
         let socket = rustix::net::socket_with(
             AddressFamily::NETLINK,
@@ -42,24 +47,24 @@ impl Devices {
         .context("cannot listen to the kernel's messages about devices")?;
         rustix::net::bind(&socket, &netlink::SocketAddrNetlink::new(0, GROUP))
             .context("cannot listen to the kernel's messages about devices")?;
-        let (count, counted) = watch::channel(0);
-        let journal = journal.clone();
+        let (came, newest) = watch::channel(clock.monotonic());
+        let (journal, of_thread) = (journal.clone(), clock.clone());
         // A thread of its own: it waits for ever, and loading a driver waits for its devices.
         std::thread::Builder::new()
             .name("devices".into())
             .spawn(move || {
-                let error = listen(&socket, &count, &loader);
+                let error = listen(&socket, &|| _ = came.send_replace(of_thread.monotonic()), &loader);
                 journal.line(format!("no more messages about devices: {error}"));
             })
             .context("cannot start a thread")?;
-        Ok(Self(counted))
+        Ok(Self { newest, clock })
     }
 
     /// Waits until another device has come, at most `time`.
     pub async fn more(&mut self, time: Duration) {
         // Without news, and without anybody who could bring some, the time passes.
         let _ = tokio::time::timeout(time, async {
-            if self.0.changed().await.is_err() {
+            if self.newest.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         })
@@ -68,14 +73,13 @@ impl Devices {
 
     /// Waits until no further devices come.
     pub async fn settle(&self) {
-        let mut counted = self.0.clone();
         let quiet = async {
             loop {
-                counted.borrow_and_update();
-                match tokio::time::timeout(QUIET, counted.changed()).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(_)) | Err(_) => return,
+                let since = self.clock.monotonic().duration_since(*self.newest.borrow());
+                if since >= QUIET {
+                    return;
                 }
+                self.clock.sleep(QUIET.saturating_sub(since)).await;
             }
         };
         // After SETTLE_MAX what is there has to do.
@@ -84,16 +88,16 @@ impl Devices {
 }
 
 /// Loads the drivers of what comes, until the kernel says no more.
-fn listen(socket: &OwnedFd, count: &watch::Sender<u64>, loader: &Loader) -> io::Error {
+fn listen(socket: &OwnedFd, came: &dyn Fn(), loader: &Loader) -> io::Error {
     let mut buffer = vec![0; MESSAGE_BYTES_MAX];
     loop {
         match rustix::net::recv(socket, buffer.as_mut_slice(), RecvFlags::empty()) {
             Ok((length, _)) => {
                 if let Some(modalias) = added(&buffer[..length]) {
-                    count.send_modify(|count| *count += 1);
                     if let Some(modalias) = modalias {
                         loader.load_for(modalias);
                     }
+                    came();
                 }
             }
             Err(Errno::INTR) => {}

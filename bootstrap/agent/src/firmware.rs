@@ -103,7 +103,7 @@ impl Firmware {
         make_writable(&path);
         // A variable is written by one call, attributes first.
         let bytes = [&ATTRIBUTES, value].concat();
-        let open = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let open = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
         let mut file = open.with_context(|| format!("cannot open the firmware's variable {name}"))?;
         file.write_all(&bytes).with_context(|| format!("the firmware refuses the variable {name}"))
     }

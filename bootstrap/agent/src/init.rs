@@ -74,7 +74,7 @@ fn work(tools: Tools) -> Result<Infallible> {
         let arguments = Arguments::read(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default());
         let configuration = configuration(&arguments)?;
         let loader = Arc::new(Loader::of_initramfs(tools.journal.clone())?);
-        let devices = Devices::watch(loader.clone(), &tools.journal)?;
+        let devices = Devices::watch(loader.clone(), tools.clock.clone(), &tools.journal)?;
         let drivers = tokio::task::spawn_blocking({
             let (journal, always) = (tools.journal.clone(), configuration.modules.clone());
             move || load_drivers(&loader, &always, &journal)

@@ -1,13 +1,13 @@
 //! The agent alone, and a packer of boot images of it: for trying it without the rest of firstlight.
 //!
 //! `agent initramfs MODULES OUT SERVER CA.pem` packs this program as `/init`; `agent uki STUB KERNEL INITRAMFS ARGUMENTS OUT` makes a unified
-//! kernel image.
+//! kernel image; `agent iso IMAGE OUT` an ISO image of one.
 
 use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use netboot::image::{KernelModules, Piece, initramfs, program, uki};
+use netboot::image::{KernelModules, Piece, Pieces, initramfs, iso, program, uki};
 
 fn main() -> Result<()> {
     if agent::is_init() {
@@ -38,6 +38,13 @@ fn main() -> Result<()> {
             };
             uki::assemble(parts)?.write(&mut File::create(out)?)
         }
-        _ => bail!("initramfs MODULES OUT SERVER CA.pem | uki STUB KERNEL INITRAMFS ARGUMENTS OUT"),
+        ["iso", image, out] => {
+            let mut kernel_image = Pieces::default();
+            kernel_image.push(Piece::file(Path::new(image))?);
+            iso::assemble(kernel_image, std::env::consts::ARCH)?.write(&mut File::create(out)?)
+        }
+        _ => bail!(
+            "initramfs MODULES OUT SERVER CA.pem | uki STUB KERNEL INITRAMFS ARGUMENTS OUT | iso IMAGE OUT"
+        ),
     }
 }

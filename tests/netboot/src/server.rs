@@ -41,11 +41,9 @@ impl Server {
     pub async fn start(lab: &Lab, assets: &[&Path], options: &[&str]) -> Result<Self> {
         let data = lab.file("data");
         let folder = data.to_str().context("a folder that is text")?;
-        let own = data.join("netboot/assets");
-        std::fs::create_dir_all(&own)?;
-        std::fs::set_permissions(&data, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
         for asset in assets {
-            run("cp", &["-r", &format!("{}/.", asset.display()), &own.display().to_string()]).await?;
+            let asset = asset.to_str().context("a path that is text")?;
+            run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
         }
         let log = lab.file("server.log");
         let process = Command::new(binary()?)

@@ -171,10 +171,10 @@ mod tests {
     use super::*;
     use crate::disk::memory::Memory;
 
-    const SIZE: usize = 5 << 20;
+    const SIZE: usize = 4 << 20;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(8))]
         #[test]
         fn what_is_written_in_any_pieces_is_on_the_disk(
             pieces in proptest::collection::vec((1usize..300_000, any::<bool>()), 1..40),

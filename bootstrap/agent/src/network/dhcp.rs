@@ -153,6 +153,10 @@ pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
             .and_then(|value| Some(u32::from_be_bytes(value.try_into().ok()?)))
             .unwrap_or(600),
     };
+    // A server that gives only names of boot files (proxy DHCP) offers no address.
+    if kind != Kind::Refuse && lease.address.is_unspecified() {
+        return None;
+    }
     Some(Answer { kind, server: value(SERVER).and_then(address)?, lease })
 }
 
@@ -263,6 +267,9 @@ mod tests {
         assert!(read(&offer, 7, [1; 6]).is_none());
         let without_server = answer(&[53, 1, 2, 255]);
         assert!(read(&without_server, 7, MAC).is_none());
+        let mut proxy = offer;
+        proxy[16..20].fill(0);
+        assert!(read(&proxy, 7, MAC).is_none());
     }
 
     #[test]

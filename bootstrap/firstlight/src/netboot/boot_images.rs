@@ -3,24 +3,28 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agent::protocol::Configuration;
 use anyhow::{Context, Result, bail};
 use netboot::boot_files::BootFiles;
 use netboot::client::Processor;
+use netboot::image::assets::{Assets, Kernel};
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
 
 /// Arguments of the kernel. The first console is the one that people see; the last is what the agent writes to.
 const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";
+
+/// What this program was built for: it can only be the agent of machines like its own.
+const ARCHITECTURE: &str = std::env::consts::ARCH;
 
 /// Makes the boot files: an initramfs with this program as its first process, and one unified kernel image of it all.
 ///
 /// # Errors
 /// Without a kernel among the assets, or when the disk refuses.
 pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
-    let assets = folder.join("assets");
-    let Some(kernel) = Kernel::find(&assets.join("kernel"))? else {
+    let assets = Assets::new(&folder.join("assets"));
+    let Some(kernel) = assets.kernel(ARCHITECTURE) else {
         bail!(
             "there is no kernel to boot machines with: unpack a linux-image package (dpkg-deb -x linux-image-….deb kernel) and run: \
              firstlight metal assets add kernel"
@@ -31,47 +35,15 @@ pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
     let initial = made.join("initramfs");
     pack(&initial, &kernel, agent)?;
     let mut boot = BootFiles { arguments: ARGUMENTS.to_owned(), ..BootFiles::default() };
-    let stub = assets.join("linuxx64.efi.stub");
-    if stub.exists() {
+    if let Some(stub) = assets.stub(ARCHITECTURE) {
         let unified = made.join("firstlight.efi");
         unify(&unified, &stub, &kernel, &initial)?;
         boot.unified = BTreeMap::from([(Processor::X86_64, unified)]);
     }
     boot.kernels = BTreeMap::from([(Processor::X86_64, kernel.image)]);
     boot.initial = BTreeMap::from([(Processor::X86_64, initial)]);
-    boot.tftp = Some(assets.join("ipxe")).filter(|folder| folder.exists());
+    boot.tftp = assets.ipxe(ARCHITECTURE, "undionly.kpxe").and_then(|file| file.parent().map(Path::to_owned));
     Ok(boot)
-}
-
-/// An unpacked kernel package.
-struct Kernel {
-    image: PathBuf,
-    modules: PathBuf,
-}
-
-impl Kernel {
-    fn find(folder: &Path) -> Result<Option<Self>> {
-        let Some(image) = first(&folder.join("boot"), "vmlinuz-")? else { return Ok(None) };
-        let name = image.file_name().unwrap_or_default().to_string_lossy();
-        let version = name.trim_start_matches("vmlinuz-").to_owned();
-        let modules = folder.join("lib/modules").join(&version);
-        Ok(Some(Self { image, modules }))
-    }
-}
-
-/// The first file of a folder whose name begins with `prefix`.
-fn first(folder: &Path, prefix: &str) -> Result<Option<PathBuf>> {
-    if !folder.exists() {
-        return Ok(None);
-    }
-    let read = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut found: Vec<PathBuf> = read
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    Ok(found.into_iter().next_back())
 }
 
 fn pack(out: &Path, kernel: &Kernel, agent: &Configuration) -> Result<()> {

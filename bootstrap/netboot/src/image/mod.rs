@@ -1,6 +1,8 @@
 //! What machines are booted with, made of this program and the site's own kernels: initramfs, unified kernel images, ISO images.
 
+pub mod assets;
 pub mod initramfs;
+pub mod iso;
 mod modules;
 mod pieces;
 pub mod program;

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use agent::modules::{Index, Module, plain_name};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// Folders below `kernel/` whose modules a machine may need to be installed.
 const FOLDERS: &[&str] = &[
@@ -84,6 +84,25 @@ impl KernelModules {
         ensure!(!found.is_empty(), "{} has no modules for networks and disks", folder.display());
         let (modules, files) = found.into_values().unzip();
         Ok(Self { index: Index { modules }, files })
+    }
+
+    /// Where they are.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// What they run on.
+    ///
+    /// # Errors
+    /// It is nothing that this program is built for.
+    pub fn architecture(&self) -> Result<&'static str> {
+        let first = self.files.first().context("there are no modules")?;
+        // The machine in the header of an ELF file.
+        match content(first)?.get(18..20) {
+            Some([62, 0]) => Ok("x86_64"),
+            Some([183, 0]) => Ok("aarch64"),
+            _ => bail!("{} is for a machine that is not known; x86_64 and aarch64 are", first.display()),
+        }
     }
 
     /// Name below the folder of modules and content of each.
@@ -193,6 +212,7 @@ pub(super) mod tests {
         let names = b"\0.modinfo\0";
         let mut file = vec![0; 64];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[18] = 62;
         let (information_at, names_at) = (64, 64 + information.len());
         let table = names_at + names.len();
         file.extend(information);

@@ -1,6 +1,7 @@
 //! `metal`: bare metal hosts.
 
 pub mod approve;
+pub mod assets;
 pub mod hosts;
 pub mod import;
 pub mod power;
@@ -32,6 +33,9 @@ pub enum Metal {
     PowerOff(power::PowerOptions),
     /// Restart a host
     Reboot(power::RebootOptions),
+    /// The site's own files that machines boot: kernels, their modules, the stub of unified kernel images, iPXE
+    #[command(subcommand)]
+    Assets(assets::Command),
 }
 
 /// Which host.
@@ -59,6 +63,7 @@ pub async fn run(metal: Metal) -> Result<()> {
         Metal::PowerOn(options) => power::switch(&options, true).await,
         Metal::PowerOff(options) => power::switch(&options, false).await,
         Metal::Reboot(options) => power::reboot(&options).await,
+        Metal::Assets(command) => assets::run(&command),
     }
 }
 

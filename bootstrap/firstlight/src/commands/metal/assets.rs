@@ -1,0 +1,73 @@
+//! `metal assets`: the site's own files that machines boot. Nothing is fetched.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use netboot::image::assets::Assets;
+
+use crate::cli::DirectoryOptions;
+use crate::commands::say;
+use crate::directory::DataDirectory;
+
+/// What is done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Take over kernels, modules, stubs and iPXE programs from files or unpacked packages
+    #[command(
+        after_help = "Example:\n  dpkg-deb -x linux-image-6.1.0-56-cloud-amd64_*.deb unpacked\n  dpkg-deb -x systemd-boot-efi_*.deb unpacked\n  firstlight metal assets add unpacked"
+    )]
+    Add(AddOptions),
+    /// Show the files with their checksums
+    List(DirectoryOptions),
+    /// Check the files against their checksums
+    Verify(DirectoryOptions),
+}
+
+/// Options of `add`.
+#[derive(Debug, Args)]
+pub struct AddOptions {
+    /// A file or a folder; what is of use is recognised
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Where the data is.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+fn assets(directory: &DirectoryOptions) -> Result<Assets> {
+    let directory = DataDirectory::locate(directory.data_dir.as_deref())?;
+    directory.create()?;
+    Ok(Assets::new(&crate::netboot::folder(&directory).join("assets")))
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Nothing was recognised, the disk refuses, or a file is not what it was.
+pub fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Add(options) => {
+            let assets = assets(&options.directory)?;
+            for path in &options.paths {
+                for line in assets.add(path)? {
+                    say(&format!("{line}\n"))?;
+                }
+            }
+            say("A server that runs takes them with its next start.\n")
+        }
+        Command::List(directory) => {
+            for asset in assets(directory)?.list()? {
+                say(&format!("{}  {:>10}  {}\n", asset.sha256, asset.size, asset.path))?;
+            }
+            Ok(())
+        }
+        Command::Verify(directory) => {
+            let wrong = assets(directory)?.verify()?;
+            if wrong.is_empty() {
+                return say("all files are what they were\n");
+            }
+            bail!("not as they were: {}; add them again", wrong.join(", "))
+        }
+    }
+}

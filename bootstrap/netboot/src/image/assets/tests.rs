@@ -1,0 +1,105 @@
+use super::super::modules::tests::module;
+use super::*;
+
+fn kernel(version: &str) -> Vec<u8> {
+    let mut kernel = vec![0; 0x400];
+    kernel[0x202..0x206].copy_from_slice(b"HdrS");
+    kernel[0x20e..0x210].copy_from_slice(&0x100u16.to_le_bytes());
+    kernel[0x300..0x300 + version.len()].copy_from_slice(version.as_bytes());
+    kernel[0x300 + version.len()] = b' ';
+    kernel
+}
+
+/// A program of UEFI for ARM.
+fn efi(content: &[u8]) -> Vec<u8> {
+    let mut program = vec![0; 0x80];
+    program[..2].copy_from_slice(b"MZ");
+    program[0x3c] = 0x40;
+    program[0x40..0x46].copy_from_slice(b"PE\0\0\x64\xaa");
+    program.extend(content);
+    program
+}
+
+fn write(folder: &Path, path: &str, content: &[u8]) {
+    let path = folder.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+#[test]
+fn unpacked_packages_of_three_distributions() {
+    let from = tempfile::tempdir().unwrap();
+    let put = |path: &str, content: &[u8]| write(from.path(), path, content);
+    put("debian/boot/vmlinuz-6.9.0-1-amd64", &kernel("6.9.0-1-amd64"));
+    put("debian/boot/System.map-6.9.0-1-amd64", b"map");
+    put("debian/lib/modules/6.9.0-1-amd64/kernel/drivers/ata/ahci.ko", &module(b"alias=pci:v*\0"));
+    put("ubuntu/image/boot/vmlinuz-6.10.0-2-generic", &kernel("6.10.0-2-generic"));
+    put(
+        "ubuntu/modules/lib/modules/6.10.0-2-generic/kernel/drivers/ata/ahci.ko.zst",
+        &zstd::encode_all(&module(b"")[..], 1).unwrap(),
+    );
+    put("fedora/lib/modules/6.8.5-301.fc40.x86_64/vmlinuz", &kernel("6.8.5-301.fc40.x86_64"));
+    put("fedora/lib/modules/6.8.5-301.fc40.x86_64/kernel/drivers/ata/ahci.ko", &module(b""));
+    put("usr/lib/systemd/boot/efi/linuxaa64.efi.stub", &efi(b"#### LoaderInfo: systemd-stub 252 ####"));
+    put("usr/lib/ipxe/undionly.kpxe", b"program");
+    put("usr/lib/ipxe/snp.efi", &efi(b""));
+    let folder = tempfile::tempdir().unwrap();
+    let assets = Assets::new(&folder.path().join("assets"));
+    let added = assets.add(from.path()).unwrap();
+    let expected = [
+        "kernel 6.10.0-2-generic (x86_64)",
+        "kernel 6.8.5-301.fc40.x86_64 (x86_64)",
+        "kernel 6.9.0-1-amd64 (x86_64)",
+        "1 modules of kernel 6.10.0-2-generic (x86_64)",
+        "1 modules of kernel 6.8.5-301.fc40.x86_64 (x86_64)",
+        "1 modules of kernel 6.9.0-1-amd64 (x86_64)",
+        "stub of systemd (aarch64)",
+        "iPXE snp.efi (aarch64)",
+        "iPXE undionly.kpxe (x86_64)",
+    ];
+    assert_eq!(added, expected);
+    let newest = assets.kernel("x86_64").unwrap();
+    assert_eq!(newest.version, "6.10.0-2-generic");
+    assert_eq!(KernelModules::read(&newest.modules).unwrap().index.modules.len(), 1);
+    assert!(assets.stub("aarch64").is_some() && assets.stub("x86_64").is_none());
+    assert!(
+        assets.ipxe("x86_64", "undionly.kpxe").is_some()
+            && assets.ipxe("x86_64", "../ipxe/undionly.kpxe").is_none()
+    );
+    assert_eq!(assets.list().unwrap().len(), 9);
+    assert_eq!(assets.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn damage_is_found() {
+    let from = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let assets = Assets::new(folder.path());
+    write(from.path(), "vmlinuz-1.2.3", &kernel("1.2.3"));
+    write(from.path(), "undionly.kpxe", b"program");
+    assets.add(&from.path().join("vmlinuz-1.2.3")).unwrap();
+    assets.add(&from.path().join("undionly.kpxe")).unwrap();
+    write(folder.path(), "x86_64/kernels/1.2.3/vmlinuz", b"another");
+    std::fs::remove_file(folder.path().join("x86_64/ipxe/undionly.kpxe")).unwrap();
+    let wrong = assets.verify().unwrap();
+    assert!(
+        wrong.len() == 2 && wrong[0].contains("undionly.kpxe") && wrong[1].contains("was added with"),
+        "{wrong:?}"
+    );
+    assert!(assets.list().is_err());
+    // A kernel without modules boots no agent.
+    assert_eq!(assets.kernel("x86_64"), None);
+    write(folder.path(), SUMS, b"nothing\n");
+    assert!(assets.verify().is_err());
+}
+
+#[test]
+fn what_is_not_recognised_is_said() {
+    let from = tempfile::tempdir().unwrap();
+    write(from.path(), "readme", b"text");
+    let assets = Assets::new(&from.path().join("assets"));
+    let error = assets.add(from.path()).unwrap_err().to_string();
+    assert!(error.contains("unpack a package first"), "{error}");
+    assert!(assets.add(&from.path().join("missing")).is_err());
+    assert_eq!(assets.list().unwrap(), []);
+}
