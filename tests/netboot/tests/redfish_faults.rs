@@ -53,124 +53,81 @@ async fn attempt(bmc: &dyn Bmc, what: &str) -> Result<()> {
     }
 }
 
-/// What is attempted, what goes wrong where, and what the error says.
-fn table() -> Vec<(&'static str, &'static str, &'static str, Fault, &'static str)> {
-    let busy = "GET /redfish/v1/Systems/1 at http://bmc:8000: status 503: The service is temporarily unavailable.; the controller has a problem of its own: try again, or reset it";
-    let again = "try again, and if it stays so, update the controller's firmware or reset it";
-    let not_stored = |call: &str, what: &str| -> &'static str {
-        format!(
-            "{call} at http://bmc:8000: answered that it was done, but it was not stored: {what}; {again}"
-        )
-        .leak()
+/// What is attempted, the method and the path where something goes wrong, what goes wrong, and what the error says.
+type Row = (&'static str, &'static str, &'static str, Fault, String);
+
+const NO: &str = "The service says no, as it was ordered to.";
+const SYSTEM: &str = "/redfish/v1/Systems/1";
+const RESET: &str = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
+
+/// Answers that are wrong, or none.
+fn answers() -> Vec<Row> {
+    let secret = "check user, password and role in the host's credentials Secret";
+    let own = "the controller has a problem of its own: try again, or reset it";
+    let get = |fault, text: String| {
+        ("power", "GET", "/Systems/1", fault, format!("GET {SYSTEM} at http://bmc:8000: {text}"))
+    };
+    let reset = |fault, text: String| {
+        ("on", "POST", "ComputerSystem.Reset", fault, format!("POST {RESET} at http://bmc:8000: {text}"))
     };
     vec![
-        (
-            "power",
-            "GET",
-            "/Systems/1",
+        get(
             Fault::Silent,
-            "GET /redfish/v1/Systems/1 at http://bmc:8000: no answer within 60 s; check that the controller is not overloaded or hung",
+            "no answer within 60 s; check that the controller is not overloaded or hung".to_owned(),
         ),
-        (
-            "power",
-            "GET",
-            "/Systems/1",
-            Fault::Status(401),
-            "GET /redfish/v1/Systems/1 at http://bmc:8000: status 401: The service says no, as it was ordered to.; check user, password and role in the host's credentials Secret",
+        get(Fault::Status(401), format!("status 401: {NO}; {secret}")),
+        reset(Fault::Status(403), format!("status 403: {NO}; {secret}")),
+        get(Fault::Status(404), format!("status 404: {NO}; check the path in the host's bmc.address")),
+        reset(Fault::Status(500), format!("status 500: {NO}; {own}")),
+        get(
+            Fault::Busy(Some(2)),
+            format!("status 503: The service is temporarily unavailable.; {own}"),
         ),
-        (
-            "on",
-            "POST",
-            "ComputerSystem.Reset",
-            Fault::Status(403),
-            "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset at http://bmc:8000: status 403: The service says no, as it was ordered to.; check user, password and role in the host's credentials Secret",
-        ),
-        (
-            "power",
-            "GET",
-            "/Systems/1",
-            Fault::Status(404),
-            "GET /redfish/v1/Systems/1 at http://bmc:8000: status 404: The service says no, as it was ordered to.; check the path in the host's bmc.address",
-        ),
-        (
-            "on",
-            "POST",
-            "ComputerSystem.Reset",
-            Fault::Status(500),
-            "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset at http://bmc:8000: status 500: The service says no, as it was ordered to.; the controller has a problem of its own: try again, or reset it",
-        ),
-        ("power", "GET", "/Systems/1", Fault::Busy(Some(2)), busy),
-        (
-            "power",
-            "GET",
-            "/Systems/1",
+        get(
             Fault::Garbage,
-            "GET /redfish/v1/Systems/1 at http://bmc:8000: not the expected answer: not JSON (expected value at line 1 column 1): <html><body>Please log in</body></html>; check that the address is that of the controller, and its firmware",
+            "not the expected answer: not JSON (expected value at line 1 column 1): <html><body>Please log in</body></html>; check that the address is that of the controller, and its firmware".to_owned(),
         ),
-        (
-            "power",
-            "GET",
-            "/Systems/1",
+        get(
             Fault::Drop,
-            "GET /redfish/v1/Systems/1 at http://bmc:8000: connection closed before message completed; check the address, and that this machine reaches the controller's network",
+            "connection closed before message completed; check the address, and that this machine reaches the controller's network".to_owned(),
         ),
-        (
-            "on and wait",
-            "POST",
-            "ComputerSystem.Reset",
-            Fault::Ignore,
-            "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react",
-        ),
-        (
-            "on and wait",
-            "GET",
-            "/Systems/1",
-            Fault::Lie("/PowerState", json!("Off")),
-            "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react",
-        ),
-        (
-            "boot",
-            "PATCH",
-            "/Systems/1",
-            Fault::Ignore,
-            not_stored(
-                "PATCH /redfish/v1/Systems/1",
-                "the boot device is None (Disabled), not network (PXE)",
-            ),
-        ),
-        (
-            "http boot",
-            "GET",
-            "/Systems/1",
-            Fault::Lie("/Boot/HttpBootUri", json!("http://other")),
-            not_stored(
-                "PATCH /redfish/v1/Systems/1",
-                "HttpBootUri is another one, not the address that was written",
-            ),
-        ),
-        (
-            "insert",
-            "POST",
-            "InsertMedia",
-            Fault::Ignore,
-            not_stored(
-                "POST /redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia",
-                "the virtual CD is empty, not loaded",
-            ),
-        ),
-        (
-            "secure boot",
-            "PATCH",
-            "/SecureBoot",
-            Fault::Ignore,
-            not_stored("PATCH /redfish/v1/Systems/1/SecureBoot", "SecureBootEnable is false, not true"),
-        ),
+    ]
+}
+
+/// Answers that are right, and not true.
+fn lies() -> Vec<Row> {
+    let still = "waiting for power: the machine is still off after 60 s, not on; the controller may not be telling the truth, or the operating system does not react";
+    let not_stored = |call: &str, what: &str| {
+        format!(
+            "{call} at http://bmc:8000: answered that it was done, but it was not stored: {what}; try again, and if it stays so, update the controller's firmware or reset it"
+        )
+    };
+    let boot =
+        not_stored(&format!("PATCH {SYSTEM}"), "the boot device is None (Disabled), not network (PXE)");
+    let http = not_stored(
+        &format!("PATCH {SYSTEM}"),
+        "HttpBootUri is another one, not the address that was written",
+    );
+    let media = not_stored(
+        "POST /redfish/v1/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia",
+        "the virtual CD is empty, not loaded",
+    );
+    let secure = not_stored(&format!("PATCH {SYSTEM}/SecureBoot"), "SecureBootEnable is false, not true");
+    let other = Fault::Lie("/Boot/HttpBootUri", json!("http://other"));
+    let off = Fault::Lie("/PowerState", json!("Off"));
+    vec![
+        ("on and wait", "POST", "ComputerSystem.Reset", Fault::Ignore, still.to_owned()),
+        ("on and wait", "GET", "/Systems/1", off, still.to_owned()),
+        ("boot", "PATCH", "/Systems/1", Fault::Ignore, boot),
+        ("http boot", "GET", "/Systems/1", other, http),
+        ("insert", "POST", "InsertMedia", Fault::Ignore, media),
+        ("secure boot", "PATCH", "/SecureBoot", Fault::Ignore, secure),
     ]
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_fault_has_its_error() {
-    for (what, method, path, fault, expected) in table() {
+    for (what, method, path, fault, expected) in answers().into_iter().chain(lies()) {
         let (service, doors, _) = service(Behaviour::default());
         let bmc = client(&doors, plain("bmc"), Verification::Off);
         service.order(Order { method, path, times: usize::MAX, fault: fault.clone() });

@@ -9,18 +9,23 @@ const EXCERPT: usize = 200;
 pub(crate) fn message(body: &Value) -> String {
     let error = &body["error"];
     let extended = [&error["@Message.ExtendedInfo"], &body["@Message.ExtendedInfo"]];
-    let mut texts: Vec<String> = Vec::new();
-    for entry in extended.iter().flat_map(|list| entries(list)) {
-        let text = entry["Message"].as_str().or(entry["MessageId"].as_str()).unwrap_or_default().trim();
-        if !text.is_empty() && !texts.iter().any(|known| known == text) {
-            texts.push(text.to_owned());
+    let entries: Vec<&Value> = extended.iter().flat_map(|list| entries(list)).collect();
+    let named = |name: &str| {
+        let mut texts: Vec<&str> = Vec::new();
+        for text in entries.iter().filter_map(|entry| entry[name].as_str()).map(str::trim) {
+            if !text.is_empty() && !texts.contains(&text) {
+                texts.push(text);
+            }
         }
-    }
-    if texts.is_empty() {
-        let general = error["message"].as_str().or(error["code"].as_str()).or(error.as_str());
-        texts.extend(general.map(|text| text.trim().to_owned()));
-    }
-    if texts.is_empty() { "no message".to_owned() } else { texts.join("; ") }
+        (!texts.is_empty()).then(|| texts.join("; "))
+    };
+    let general = |name: &str| error[name].as_str().map(|text| text.trim().to_owned());
+    named("Message")
+        .or_else(|| general("message").filter(|text| !text.contains("ExtendedInfo")))
+        .or_else(|| named("MessageId"))
+        .or_else(|| general("code"))
+        .or_else(|| error.as_str().map(str::to_owned))
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 /// A list, or the one entry that some services send in its place.
@@ -62,7 +67,14 @@ mod tests {
                 extended(
                     json!([{"MessageId": "Base.1.8.A", "Message": "Not so. "}, {"Message": "Not so."}, {"MessageId": "iLO.2.14.B"}]),
                 ),
-                "Not so.; iLO.2.14.B",
+                "Not so.",
+            ),
+            // As sushy-tools has it.
+            (extended(json!([{"MessageId": "Base.1.0.GeneralError"}])), "General error."),
+            // As iLO 5 has it.
+            (
+                json!({"error": {"message": "See @Message.ExtendedInfo for more information.", "@Message.ExtendedInfo": [{"MessageId": "iLO.2.14.B"}]}}),
+                "iLO.2.14.B",
             ),
             (extended(json!({"Message": "One."})), "One."),
             (extended(json!([])), "General error."),
