@@ -55,10 +55,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (server, relay): (Ipv4Addr, Ipv4Addr) = (server.parse()?, relay.parse()?);
     let (machines, in_flight): (u32, usize) = (machines.parse()?, in_flight.parse()?);
     let socket = UdpSocket::bind((relay, 67)).await?;
+    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::RcvBufForce, &(4 << 20))?;
     let clock = Clock::system();
     let begun = clock.monotonic();
     let (mut next, mut waiting, mut times) = (0, HashMap::<u32, (Packet, Instant)>::new(), Vec::new());
-    let (mut buffer, mut again) = (vec![0; 1500], 0);
+    let (mut buffer, mut again, mut refused) = (vec![0; 1500], 0, 0);
     let mut addresses = std::collections::HashSet::new();
     while addresses.len() < machines as usize {
         while waiting.len() < in_flight && next < machines {
@@ -89,6 +90,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                     return Err(format!("{} is two machines' address", answer.yours).into());
                 }
             }
+            (Kind::Request, Kind::Refuse) => {
+                let packet = message(Kind::Discover, answer.transaction, relay, None);
+                socket.send_to(&packet.write(1472), (server, 67)).await?;
+                waiting.insert(answer.transaction, (packet, since));
+                refused += 1;
+            }
             _ => {
                 waiting.insert(answer.transaction, (asked, since));
             }
@@ -103,6 +110,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         p50 = ?at(0.5),
         p99 = ?at(0.99),
         asked_again = again,
+        refused,
         "{} machines",
         addresses.len()
     );

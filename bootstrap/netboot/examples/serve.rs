@@ -1,5 +1,5 @@
-//! Serves boot files on an interface to every machine that asks: `serve INTERFACE UNIFIED-IMAGE KERNEL INITRD TFTP-FOLDER [proxy]`, with `-`
-//! for what there is not.
+//! Serves boot files on an interface to every machine that asks: `serve INTERFACE UNIFIED-IMAGE KERNEL INITRD TFTP-FOLDER [proxy|full]
+//! [disk]`, with `-` for what there is not. With `disk` machines are to start from their disks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,8 +34,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if path().is_some_and(|mode| mode.as_os_str() == "proxy") {
         interface.mode = Mode::Proxy;
     }
+    let boot_from = if path().is_some() { Boot::Disk } else { Boot::Agent };
     let directory = Memory::default();
-    directory.set_others(Machine { boot: Boot::Agent, ..Machine::default() });
+    directory.set_others(Machine { known: true, boot: boot_from, ..Machine::default() });
     let configuration = Configuration {
         interfaces: vec![interface],
         boot,

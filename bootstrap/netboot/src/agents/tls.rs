@@ -72,3 +72,44 @@ impl ClientCertVerifier for AnyIssuer {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use machinery::clock::Clock;
+    use machinery::random::Random;
+    use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
+    use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+    use super::*;
+    use crate::http::listener::fingerprint;
+
+    /// The checksum of the certificate that the server sees of a client with `identity`.
+    async fn seen(authority: &CertificateAuthority, identity: Option<&Identity>) -> Option<String> {
+        let (clock, random) = (Clock::system(), Random::system());
+        let server =
+            authority.issue(&Leaf::server("server", vec!["127.0.0.1".into()]), clock.now(), &random).unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(server_config(&server).unwrap()));
+        let trusted = authority.identity().certificate;
+        let client = pki::tls::client_config(&trusted, identity, &["http/1.1"], &clock).unwrap();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let name = "127.0.0.1".try_into().unwrap();
+        let (accepted, connected) =
+            tokio::join!(acceptor.accept(near), TlsConnector::from(Arc::new(client)).connect(name, far));
+        connected.unwrap();
+        let chain = accepted.unwrap().get_ref().1.peer_certificates().map(<[_]>::to_vec);
+        chain.and_then(|chain| chain.first().map(|first| fingerprint(first)))
+    }
+
+    #[tokio::test]
+    async fn certificates_of_any_issuer_are_seen() {
+        let (clock, random) = (Clock::system(), Random::system());
+        let authority = |name| {
+            CertificateAuthority::generate(name, KeyAlgorithm::default(), None, clock.now(), &random).unwrap()
+        };
+        let (ours, theirs) = (authority("ours"), authority("theirs"));
+        let identity = theirs.issue(&Leaf::client("agent", &[]), clock.now(), &random).unwrap();
+        let certificate = pki::certificates(&identity.certificate).unwrap();
+        assert_eq!(seen(&ours, Some(&identity)).await, Some(fingerprint(&certificate[0])));
+        assert_eq!(seen(&ours, None).await, None);
+    }
+}
