@@ -71,7 +71,7 @@ async fn answer(mut stream: TcpStream, server: Server, number: usize) {
         .filter(|_| server != Server::BreaksWithoutRanges);
     let (from, to) = range.map_or((0, file.len()), |range| {
         let (from, to) = range.split_once('-').unwrap();
-        (from.parse().unwrap(), to.parse().map_or(file.len(), |to: usize| to + 1))
+        (from.parse().unwrap(), to.parse().map_or(file.len(), |to: usize| (to + 1).min(file.len())))
     });
     let status = if range.is_some() { "206 Partial Content" } else { "200 OK" };
     let tag = if server == Server::Replaces { number } else { 0 };
