@@ -83,7 +83,7 @@ pub fn desired(item: &Item, before: Option<&Before>, identities: &Identities) ->
 }
 
 /// Field managers own owner references by the UID of the owner, which is another at the target.
-fn with_owners_of_target(managed_fields: Value, identities: &Identities) -> Value {
+pub fn with_owners_of_target(managed_fields: Value, identities: &Identities) -> Value {
     const OWNERS: &str = "/fieldsV1/f:metadata/f:ownerReferences";
     let Value::Array(mut entries) = managed_fields else { return managed_fields };
     for entry in &mut entries {

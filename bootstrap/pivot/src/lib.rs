@@ -4,6 +4,7 @@
 //! [`inventory`] reads the source, [`graph`] says what belongs together, [`plan`] in which order it moves; [`preflight`] looks for what
 //! stands in the way; [`executor`] does it, with a [`journal`] record before each step; [`report`] says what was done.
 
+pub mod comparison;
 pub mod desired;
 pub mod error;
 pub mod executor;

@@ -20,9 +20,7 @@ pub const RETRY_PAUSE: Duration = Duration::from_millis(200);
 pub const BLOCK_MOVE_WAIT: Duration = Duration::from_secs(150);
 /// How long a provider may take to make ready what it hands over; one that does not run never will.
 pub const HAND_OVER_WAIT: Duration = Duration::from_secs(5);
-/// The first pause between two looks at objects that are held back; it doubles.
-pub const HELD_PAUSE: Duration = Duration::from_millis(20);
-/// The longest such pause.
+/// The longest pause before a watch that has ended is begun anew.
 pub const HELD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How often objects that still change are copied again before a person must look.
 pub const ROUNDS: u32 = 8;

@@ -95,7 +95,10 @@ impl Report {
             } else if let Some(why) = &step.kept {
                 (Outcome::Copied, why.clone())
             } else if state.changed.contains(key) {
-                (Outcome::Copied, "it changed at the source after it was copied".to_owned())
+                (
+                    Outcome::Copied,
+                    "it, or something that it owns, changed at the source after it was copied".to_owned(),
+                )
             } else {
                 (Outcome::Moved, String::new())
             };

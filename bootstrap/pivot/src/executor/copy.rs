@@ -6,6 +6,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
 use super::{Pivot, Work, path};
+use crate::comparison::Comparison;
 use crate::desired::{Desired, desired};
 use crate::error::{Error, Result};
 use crate::inventory::Item;
@@ -101,7 +102,7 @@ impl Pivot {
         Ok(())
     }
 
-    fn learn_identities(&self, work: &mut Work) {
+    pub(super) fn learn_identities(&self, work: &mut Work) {
         let state = self.journal.state();
         for step in work.inventory.plan.steps() {
             work.identities.moving.insert(step.uid.clone());
@@ -169,7 +170,10 @@ impl Pivot {
         if let Some(written) = self.write_status(kind, key, &wanted, &object).await? {
             object = written;
         }
-        self.restore_managers(kind, key, &wanted, &object).await?;
+        // What is paused gets its managers with the request that ends the pause.
+        if !state.before.contains_key(key) {
+            self.restore_managers(kind, key, &wanted, &object).await?;
+        }
         Ok(ready(uid_of(&object), false))
     }
 
@@ -190,7 +194,8 @@ impl Pivot {
     /// The name is taken although preflight found it free: by ourselves, before an answer was lost or we were killed, or by somebody else.
     async fn take_over(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Value> {
         let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
-        if let Some(difference) = differs_but_for_owners(&wanted.object, &there) {
+        let found = compare_but_for_owners(&wanted.object, &there);
+        if let Some(difference) = found.difference {
             return Err(Error::Different {
                 object: key.to_string(),
                 difference,
@@ -198,7 +203,21 @@ impl Pivot {
                          or --roll-back",
             });
         }
-        Ok(there)
+        if found.added.is_empty() {
+            return Ok(there);
+        }
+        // The target adds to objects, or the source took something away after we had written it.
+        self.replace(kind, key, wanted, &there).await
+    }
+
+    async fn replace(&self, kind: &Kind, key: &Key, wanted: &Desired, there: &Value) -> Result<Value> {
+        let mut object = wanted.object.clone();
+        for field in ["uid", "resourceVersion"] {
+            object["metadata"][field] = there["metadata"][field].clone();
+        }
+        let path =
+            format!("{}?fieldManager={}&fieldValidation=Ignore", path(kind, key), encode(wanted.manager()));
+        self.target.replace(&format!("update {key}"), &path, &object).await
     }
 
     /// Brings a copy up to date that was made earlier.
@@ -218,15 +237,7 @@ impl Pivot {
             if difference(&without_status(&wanted.object), &without_status(&there)).is_none() {
                 return Ok(there);
             }
-            let mut object = wanted.object.clone();
-            object["metadata"]["uid"] = uid.into();
-            object["metadata"]["resourceVersion"] = there["metadata"]["resourceVersion"].clone();
-            let path = format!(
-                "{}?fieldManager={}&fieldValidation=Ignore",
-                path(kind, key),
-                encode(wanted.manager())
-            );
-            match self.target.replace(&format!("update {key}"), &path, &object).await {
+            match self.replace(kind, key, wanted, &there).await {
                 Err(error) if error.is_conflict() && attempt < limits::RETRIES => attempt += 1,
                 outcome => return outcome,
             }
@@ -312,8 +323,8 @@ fn without_status(object: &Value) -> Value {
     object
 }
 
-/// Whether an object at the target is something else than our copy, of which status and owners may still be missing.
-pub(super) fn differs_but_for_owners(wanted: &Value, there: &Value) -> Option<String> {
+/// Compares an object at the target with what our copy is to be, of which status and owners may still be missing.
+pub(super) fn compare_but_for_owners(wanted: &Value, there: &Value) -> Comparison {
     let bare = |object: &Value| {
         let mut object = without_status(object);
         if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -321,5 +332,5 @@ pub(super) fn differs_but_for_owners(wanted: &Value, there: &Value) -> Option<St
         }
         object
     };
-    difference(&bare(wanted), &bare(there))
+    Comparison::of(&bare(wanted), &bare(there))
 }

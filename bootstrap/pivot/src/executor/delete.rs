@@ -1,6 +1,6 @@
 //! Deleting at the source what was verified at the target.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::copy::uid_of;
 use super::{Pivot, Work, path};
 use crate::error::{Error, Result};
+use crate::inventory::Item;
 use crate::journal::{Record, Verified};
 use crate::kinds::Kind;
 use crate::limits;
@@ -18,97 +19,99 @@ use crate::plan::Step;
 use crate::progress::Phase;
 use crate::server::{PatchKind, encode};
 
-/// Objects of one kind and namespace.
-struct Batch<'a> {
+/// Custom resources of one kind and namespace that are marked, so that webhooks know why they go and finalizers do not hold them: one
+/// request deletes many.
+struct Place<'a> {
     kind: &'a Kind,
-    way: Way,
-    keys: &'a [&'a Key],
-    /// What marks them.
-    label: String,
-}
-
-/// One object in one request, or many.
-#[derive(PartialEq)]
-enum Way {
-    /// Custom resources are marked, so that webhooks know why they go and finalizers do not hold them; one request deletes all marked
-    /// ones of a kind and namespace.
-    Marked,
-    /// Nothing asks about Secrets and ConfigMaps, and few have finalizers.
-    Plain,
+    /// Any of them.
+    key: Key,
+    marked: usize,
+    /// Somebody may put finalizers on them.
+    held: bool,
 }
 
 impl Pivot {
-    /// Deletes all that the source does not keep, what is owned before its owners. An object that changed after it was copied is kept.
+    /// Deletes all that the source does not keep, what is owned before its owners. An object that changed after it was copied is kept,
+    /// with its owners: without them the garbage collector would take it.
+    ///
+    /// All custom resources are marked before the first one goes: where they own each other, the garbage collector changes those that
+    /// are left.
     pub(super) async fn delete_source(&mut self, work: &Work) -> Result<()> {
         let began = self.begin(Phase::Delete);
         let plan = self.journal.state().plan.clone().unwrap_or_default();
         let id = self.journal.state().header.as_ref().map(|header| header.id.clone()).unwrap_or_default();
         let total = plan.len();
         let mut through = 0;
-        for (number, group) in plan.groups.iter().rev().enumerate() {
+        let (mut places, mut changed, mut owners) = (Vec::new(), Vec::new(), HashSet::new());
+        for group in plan.groups.iter().rev() {
             let goes = |step: &&Step| {
                 step.kept.is_none() && self.journal.state().verified.contains_key(&step.object)
             };
-            let keys: Vec<Key> = group.iter().filter(goes).map(|step| step.object.clone()).collect();
-            through += keys.len();
-            self.delete_group(work, keys, &format!("{id}-{number}")).await?;
+            let (kept, going): (Vec<&Step>, Vec<&Step>) =
+                group.iter().filter(goes).partition(|step| owners.contains(&step.uid));
+            through += going.len();
+            let kept = kept.into_iter().map(|step| step.object.clone());
+            let mut kept: Vec<Key> = kept.collect();
+            kept.extend(self.mark_group(work, &going, &id, &mut places).await?);
+            owners.extend(kept.iter().filter_map(|key| work.inventory.items.get(key)).flat_map(owners_of));
+            changed.extend(kept);
             self.progress.at(Phase::Delete, through, total);
         }
+        // Those that own everything go last, whatever else stands above something of their kind.
+        places.sort_by_key(|place| place.key.is_cluster() || place.key.is_class());
+        for place in &places {
+            for number in 0..place.marked.div_ceil(limits::DELETE_BATCH) {
+                self.delete_marked(place, &format!("{id}-{number}")).await?;
+            }
+        }
+        self.journal.append(Record::Deleted { changed })?;
         self.end(Phase::Delete, began);
         Ok(())
     }
 
-    /// Deletes objects of one group. All are released before the first one goes: where they own each other, the garbage collector changes
-    /// those that are left.
-    async fn delete_group(&mut self, work: &Work, keys: Vec<Key>, label: &str) -> Result<()> {
-        if keys.is_empty() {
-            return Ok(());
+    /// Marks the custom resources of a group, then deletes its Secrets and ConfigMaps: nothing asks about these, and few have finalizers.
+    /// Answers what has changed since it was verified.
+    async fn mark_group<'a>(
+        &mut self,
+        work: &'a Work,
+        steps: &[&Step],
+        id: &str,
+        places: &mut Vec<Place<'a>>,
+    ) -> Result<Vec<Key>> {
+        if steps.is_empty() {
+            return Ok(Vec::new());
         }
-        let mut places: BTreeMap<(&str, &str, &str), Vec<&Key>> = BTreeMap::new();
-        for key in &keys {
-            let place = (key.group.as_str(), key.kind.as_str(), key.namespace.as_str());
-            places.entry(place).or_default().push(key);
-        }
-        let batches: Vec<Batch<'_>> = places
-            .values()
-            .flat_map(|keys| keys.chunks(limits::DELETE_BATCH))
-            .enumerate()
-            .filter_map(|(number, keys)| {
-                let kind = work.kind_of(keys.first()?)?;
-                let way = if kind.group.is_empty() { Way::Plain } else { Way::Marked };
-                Some(Batch { kind, way, keys, label: format!("{label}-{number}") })
-            })
-            .collect();
-        self.journal.append(Record::Deleting(keys.clone()))?;
+        self.journal.append(Record::Deleting(steps.iter().map(|step| step.object.clone()).collect()))?;
         let this = &*self;
-        let mut changed = Vec::new();
-        for way in [Way::Marked, Way::Plain] {
-            let batches = batches.iter().filter(|batch| batch.way == way);
-            let deletions: Vec<_> = batches
-                .flat_map(|batch| {
-                    batch.keys.iter().map(|key| this.delete_one(batch.kind, key, &batch.way, &batch.label))
-                })
-                .collect();
-            let kept: Vec<Option<Key>> =
-                stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
-            changed.extend(kept.into_iter().flatten());
+        let (mut marks, mut deletions) = (Vec::new(), Vec::new());
+        for key in steps.iter().map(|step| &step.object) {
+            let Some(kind) = work.kind_of(key) else { continue };
+            if kind.group.is_empty() {
+                deletions.push(this.delete_one(work, kind, key, None));
+            } else {
+                let number = Place::of(places, work, kind, key) / limits::DELETE_BATCH;
+                marks.push(this.delete_one(work, kind, key, Some(format!("{id}-{number}"))));
+            }
         }
-        let marked = batches.iter().filter(|batch| batch.way == Way::Marked);
-        let deletions: Vec<_> = marked
-            .filter_map(|batch| Some(this.delete_marked(batch.kind, batch.keys.first()?, &batch.label)))
-            .collect();
-        stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
-        self.journal.append(Record::Deleted { changed })
+        let marked: Vec<Option<Key>> =
+            stream::iter(marks).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        let deleted: Vec<Option<Key>> =
+            stream::iter(deletions).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        Ok(marked.into_iter().chain(deleted).flatten().collect())
     }
 
-    /// Deletes all objects of a kind and namespace (those of `key`) that carry the label. Controllers put their finalizers back on what
-    /// they have not yet seen deleted, paused or not; once deletion has begun nobody can.
-    async fn delete_marked(&self, kind: &Kind, key: &Key, label: &str) -> Result<()> {
+    /// Deletes all objects of a kind and namespace that carry the label. Controllers put their finalizers back on what they have not yet
+    /// seen deleted, paused or not; once deletion has begun nobody can.
+    async fn delete_marked(&self, place: &Place<'_>, label: &str) -> Result<()> {
+        let Place { kind, key, .. } = place;
         let selector = encode(&format!("{}={label}", names::BATCH));
         let marked = format!("{}?labelSelector={selector}", kind.path(&key.namespace));
         let (what, options) =
             (format!("delete {}", kind.resource()), json!({"propagationPolicy": "Background"}));
         self.source.delete(&what, &marked, &options).await?;
+        if !place.held {
+            return Ok(());
+        }
         for _ in 0..limits::RETRIES {
             let left = self.source.list_metadata(&format!("list {}", kind.resource()), &marked).await?;
             if left.is_empty() {
@@ -135,14 +138,20 @@ impl Pivot {
         }
     }
 
-    /// Deletes or marks an object in the state that was verified. Answers the key of one that is another by now.
-    async fn delete_one(&self, kind: &Kind, key: &Key, way: &Way, label: &str) -> Result<Option<Key>> {
+    /// Deletes an object in the state that was verified, or marks it with `label`. Answers the key of one that is another by now.
+    async fn delete_one(
+        &self,
+        work: &Work,
+        kind: &Kind,
+        key: &Key,
+        label: Option<String>,
+    ) -> Result<Option<Key>> {
         let Some(verified) = self.journal.state().verified.get(key) else { return Ok(Some(key.clone())) };
-        let mut version = verified.resource_version.clone();
+        let mut version = work.marked.get(key).unwrap_or(&verified.resource_version).clone();
         for _ in 0..limits::RETRIES {
-            let refused = match way {
-                Way::Marked => self.mark_for_deletion(kind, key, label, &version).await,
-                Way::Plain => {
+            let refused = match &label {
+                Some(label) => self.mark_for_deletion(kind, key, label, &version).await,
+                None => {
                     let options = json!({
                         "propagationPolicy": "Background",
                         "preconditions": {"resourceVersion": version},
@@ -201,6 +210,36 @@ impl Pivot {
         }
         Ok(State::Changed)
     }
+}
+
+impl<'a> Place<'a> {
+    /// Takes note of an object that is about to be marked; answers how many there were before it.
+    fn of(places: &mut Vec<Self>, work: &Work, kind: &'a Kind, key: &Key) -> usize {
+        let held = work.inventory.items.get(key).is_none_or(|item| may_be_held(&item.object.text));
+        let same = |place: &&mut Self| place.kind == kind && place.key.namespace == key.namespace;
+        match places.iter_mut().find(same) {
+            Some(place) => {
+                place.marked += 1;
+                place.held |= held;
+                place.marked - 1
+            }
+            None => {
+                places.push(Self { kind, key: key.clone(), marked: 1, held });
+                0
+            }
+        }
+    }
+}
+
+/// Whether an object has finalizers, or had some until a run that was killed marked it.
+fn may_be_held(text: &str) -> bool {
+    ["\"finalizers\"", names::BATCH].iter().any(|sign| text.contains(sign))
+}
+
+fn owners_of(item: &Item) -> Vec<String> {
+    let object = item.object.value();
+    let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    owners.filter_map(|owner| owner["uid"].as_str().map(ToOwned::to_owned)).collect()
 }
 
 /// Whether finalizers hold an object that is being deleted.

@@ -101,6 +101,7 @@ impl Pivot {
             identities: Default::default(),
             namespaces,
             given_up: BTreeSet::new(),
+            marked: BTreeMap::new(),
         };
         self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
         self.journal.append(Record::Pausing(befores))?;
@@ -112,7 +113,7 @@ impl Pivot {
                 advice: "Look at it at the target, then run the same command again",
             });
         }
-        self.unpause_target(&work).await?;
+        self.unpause_target(&mut work).await?;
         self.journal.append(Record::Done)?;
         let mut report = self.finish();
         report.saved(&folder.display().to_string());

@@ -5,18 +5,20 @@ use serde_json::{Value, json};
 
 use super::pause::pause_patch;
 use super::{Pivot, Work, path};
+use crate::desired::with_owners_of_target;
 use crate::error::Result;
 use crate::inventory::Item;
 use crate::journal::{Before, Record};
 use crate::limits;
 use crate::names;
 use crate::normal::fingerprint;
+use crate::object::Key;
 use crate::progress::Phase;
 use crate::server::PatchKind;
 
 impl Pivot {
     /// Marks the source's Clusters and ClusterClasses as moved. False where one of them has changed since it was copied.
-    pub(super) async fn mark(&mut self, work: &Work) -> Result<bool> {
+    pub(super) async fn mark(&mut self, work: &mut Work) -> Result<bool> {
         let began = self.begin(Phase::HandOver);
         if !self.journal.state().handing_over {
             self.journal.append(Record::HandingOver)?;
@@ -24,36 +26,44 @@ impl Pivot {
         let target = self.journal.state().header.as_ref().map(|header| header.target.clone());
         let target = target.unwrap_or_default();
         let marks: Vec<_> = work.inventory.roots().map(|item| self.mark_one(work, item, &target)).collect();
-        let marked: Vec<bool> = stream::iter(marks).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
+        let marked: Vec<Option<(Key, String)>> =
+            stream::iter(marks).buffer_unordered(limits::IN_FLIGHT).try_collect().await?;
         self.end(Phase::HandOver, began);
-        Ok(marked.into_iter().all(|marked| marked))
+        let all = marked.len();
+        work.marked = marked.into_iter().flatten().collect();
+        Ok(work.marked.len() == all)
     }
 
-    async fn mark_one(&self, work: &Work, item: &Item, target: &str) -> Result<bool> {
+    /// The resourceVersion of the marked object; `None` where it has changed since it was copied.
+    async fn mark_one(&self, work: &Work, item: &Item, target: &str) -> Result<Option<(Key, String)>> {
         let key = &item.object.key;
         let plain = path(work.kind(item.kind), key);
         let path = format!("{plain}?fieldManager={}", names::FIELD_MANAGER);
-        let mut version = item.object.resource_version.clone();
+        let version =
+            |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+        let mut before = item.object.resource_version.clone();
         for _ in 0..limits::RETRIES {
             let patch = json!({
-                "metadata": {"resourceVersion": version, "annotations": {names::MOVED_TO: target}},
+                "metadata": {"resourceVersion": before, "annotations": {names::MOVED_TO: target}},
             });
             match self.source.patch(&format!("mark {key} as moved"), &path, PatchKind::Merge, &patch).await {
                 Err(error) if error.is_conflict() => {}
-                outcome => return outcome.map(|_| true),
+                outcome => return outcome.map(|marked| Some((key.clone(), version(&marked)))),
             }
             let now: Value = self.source.get(&format!("get {key}"), &plain).await?;
-            version = now["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+            before = version(&now);
             if fingerprint(now) != item.fingerprint {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Gives the target's Clusters and ClusterClasses the pause that the user had set, or none. Classes come first.
-    pub(super) async fn unpause_target(&mut self, work: &Work) -> Result<()> {
+    /// Gives the target's Clusters and ClusterClasses the pause that the user had set, or none, and their field managers. Classes come
+    /// first.
+    pub(super) async fn unpause_target(&mut self, work: &mut Work) -> Result<()> {
         let began = self.begin(Phase::HandOver);
+        self.learn_identities(work);
         let (classes, clusters): (Vec<&Before>, Vec<&Before>) =
             self.journal.state().before.values().partition(|before| before.object.is_class());
         for befores in [classes, clusters] {
@@ -68,12 +78,20 @@ impl Pivot {
         let key = &before.object;
         let Some(kind) = work.kind_of(key) else { return Ok(()) };
         let state = self.journal.state();
-        let there = state.copied.contains_key(key) || state.left.contains_key(key);
-        if !there || before.paused == true {
+        let copied = state.copied.contains_key(key);
+        if !copied && !state.left.contains_key(key) {
+            return Ok(());
+        }
+        let mut patch = pause_patch(key, &before.paused);
+        if copied {
+            let managers = with_owners_of_target(before.managed_fields.clone(), &work.identities);
+            if !managers.is_null() {
+                patch["metadata"]["managedFields"] = managers;
+            }
+        } else if before.paused == true {
             return Ok(());
         }
         let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);
-        let patch = pause_patch(key, &before.paused);
         match self.target.patch(&format!("unpause {key}"), &path, PatchKind::Merge, &patch).await {
             // Whoever deleted it at the target after it was verified meant to.
             Err(error) if !error.is_not_found() => Err(error),

@@ -1,17 +1,22 @@
 //! Waiting for objects that providers hold back, and for what they hand over.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::future::{Either, select};
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::time::Instant;
 
 use super::{Pivot, Work};
 use crate::error::{Error, Result};
 use crate::inventory::{Held, Inventory};
+use crate::kinds::Kind;
 use crate::limits;
 use crate::names;
 use crate::object::Key;
 use crate::preflight::Finding;
 use crate::progress::Phase;
+use crate::server::Change;
 
 type Waiting = BTreeMap<Key, Held>;
 
@@ -20,40 +25,22 @@ impl Pivot {
     /// where that has happened. Who only hands over is not waited for for ever: it may not run.
     pub(super) async fn wait_until_released(&mut self, work: &mut Work) -> Result<()> {
         let began = self.begin(Phase::Pause);
-        let mut pause = limits::HELD_PAUSE;
         let items = work.inventory.items.iter();
         let mut waiting: Waiting = items.filter_map(|(key, item)| Some((key.clone(), item.held?))).collect();
         waiting.retain(|key, _| !work.given_up.contains(key));
-        let mut released = false;
+        let (all, given_up) = (waiting.len(), work.given_up.len());
+        let mut pause = limits::RETRY_PAUSE;
         while !waiting.is_empty() {
-            self.source.clock().sleep(pause).await;
-            pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
-            let still = self.still_held(work, &waiting).await?;
-            released |= still.len() < waiting.len();
-            waiting = still;
-            let waited = self.source.clock().monotonic() - began;
-            let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
-            let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
-            if !blocked.is_empty() && waited >= limits::BLOCK_MOVE_WAIT {
-                return Err(Error::Blocked(format!(
-                    "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
-                    blocked.join(", "),
-                    names::BLOCK_MOVE
-                )));
-            }
-            if waited >= limits::HAND_OVER_WAIT {
-                let late: BTreeSet<Key> = waiting
-                    .iter()
-                    .filter(|(_, held)| **held == Held::HandsOver)
-                    .map(|(key, _)| key.clone())
-                    .collect();
-                waiting.retain(|key, _| !late.contains(key));
-                self.report.findings.extend(late.iter().map(not_handed_over));
-                work.given_up.extend(late);
+            self.watch_until_released(work, &mut waiting, began).await?;
+            self.give_up(work, &mut waiting, began)?;
+            if !waiting.is_empty() {
+                // A server or a network has ended the watch.
+                self.source.clock().sleep(pause).await;
+                pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
             }
         }
         self.end(Phase::Pause, began);
-        if released {
+        if all > work.given_up.len() - given_up {
             // Two inventories at once would not fit where there are many objects.
             work.inventory = Inventory::default();
             work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
@@ -61,37 +48,93 @@ impl Pivot {
         Ok(())
     }
 
-    /// Those that still wait, by what they say now.
-    async fn still_held(&self, work: &Work, waiting: &Waiting) -> Result<Waiting> {
-        let mut places: BTreeSet<(usize, &str)> = BTreeSet::new();
-        for key in waiting.keys() {
-            if let Some(item) = work.inventory.items.get(key) {
-                places.insert((item.kind, &key.namespace));
+    /// Takes from `waiting` what is released, until nothing is left, time is up, or a watch ends.
+    async fn watch_until_released(&self, work: &Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
+        let mut changes = self.watches(work, waiting).await?;
+        while !waiting.is_empty() {
+            let left = limit(waiting).saturating_sub(self.source.clock().monotonic() - began);
+            if left.is_zero() {
+                return Ok(());
+            }
+            let late = std::pin::pin!(self.source.clock().sleep(left));
+            match select(changes.next(), late).await {
+                Either::Left((Some((key, Some(held))), _)) => {
+                    waiting.entry(key).and_modify(|now| *now = held);
+                }
+                Either::Left((Some((key, None)), _)) => drop(waiting.remove(&key)),
+                Either::Left((None, _)) => return Ok(()),
+                Either::Right(_) => {}
             }
         }
-        let lists: Vec<_> =
-            places.into_iter().map(|(kind, namespace)| self.held(work, kind, namespace)).collect();
-        let held: Vec<HashMap<Key, Held>> =
-            stream::iter(lists).buffered(limits::IN_FLIGHT).try_collect().await?;
-        let held: HashMap<Key, Held> = held.into_iter().flatten().collect();
-        Ok(waiting.keys().filter_map(|key| Some((key.clone(), *held.get(key)?))).collect())
+        Ok(())
     }
 
-    async fn held(&self, work: &Work, kind: usize, namespace: &str) -> Result<HashMap<Key, Held>> {
-        let kind = work.kind(kind);
-        let what = format!("list {}", kind.resource());
-        let objects = self.source.list_metadata(&what, &kind.path(namespace)).await?;
-        let key = |name: &str| Key {
-            group: kind.group.clone(),
-            kind: kind.kind.clone(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
-        let held = objects
-            .iter()
-            .filter_map(|object| Some((key(object["metadata"]["name"].as_str()?), Held::of(object)?)));
-        Ok(held.collect())
+    /// What becomes of the objects of all kinds and namespaces that are waited for. Ends when one of the watches ends.
+    async fn watches(
+        &self,
+        work: &Work,
+        waiting: &Waiting,
+    ) -> Result<BoxStream<'static, (Key, Option<Held>)>> {
+        let mut places: BTreeMap<(usize, &str), Vec<&Key>> = BTreeMap::new();
+        for key in waiting.keys() {
+            if let Some(item) = work.inventory.items.get(key) {
+                places.entry((item.kind, &key.namespace)).or_default().push(key);
+            }
+        }
+        let mut watches = Vec::new();
+        for ((kind, namespace), keys) in places {
+            let kind = work.kind(kind).clone();
+            let name = if let [key] = keys[..] { Some(key.name.as_str()) } else { None };
+            let what = format!("watch {}", kind.resource());
+            let changes = self.source.watch(&what, &kind.path(namespace), name).await?;
+            watches.push(changes.map(move |change| state(&kind, &change)).chain(stream::iter([None])));
+        }
+        Ok(stream::select_all(watches)
+            .take_while(|state| std::future::ready(state.is_some()))
+            .filter_map(std::future::ready)
+            .boxed())
     }
+
+    /// Ends the waiting where it has lasted long enough.
+    fn give_up(&mut self, work: &mut Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
+        let waited = self.source.clock().monotonic() - began;
+        let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
+        let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
+        if !blocked.is_empty() && waited >= limits::BLOCK_MOVE_WAIT {
+            return Err(Error::Blocked(format!(
+                "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
+                blocked.join(", "),
+                names::BLOCK_MOVE
+            )));
+        }
+        if waited >= limits::HAND_OVER_WAIT {
+            let late = waiting.iter().filter(|(_, held)| **held == Held::HandsOver);
+            let late: BTreeSet<Key> = late.map(|(key, _)| key.clone()).collect();
+            waiting.retain(|key, _| !late.contains(key));
+            self.report.findings.extend(late.iter().map(not_handed_over));
+            work.given_up.extend(late);
+        }
+        Ok(())
+    }
+}
+
+/// How long those may be waited for of whom the first gives up.
+fn limit(waiting: &Waiting) -> Duration {
+    let hands_over = waiting.values().any(|held| *held == Held::HandsOver);
+    if hands_over { limits::HAND_OVER_WAIT } else { limits::BLOCK_MOVE_WAIT }
+}
+
+/// Which object has changed, and why it still has to wait; `None` where the watch has failed.
+fn state(kind: &Kind, change: &Change) -> Option<(Key, Option<Held>)> {
+    let metadata = &change.object["metadata"];
+    let key = Key {
+        group: kind.group.clone(),
+        kind: kind.kind.clone(),
+        namespace: metadata["namespace"].as_str().unwrap_or_default().to_owned(),
+        name: metadata["name"].as_str().filter(|_| change.kind != "ERROR")?.to_owned(),
+    };
+    let gone = change.kind == "DELETED";
+    Some((key, Held::of(&change.object).filter(|_| !gone)))
 }
 
 fn not_handed_over(key: &Key) -> Finding {

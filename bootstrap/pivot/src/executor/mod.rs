@@ -14,7 +14,7 @@ mod pause;
 mod roll_back;
 mod verify;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machinery::random::Random;
@@ -64,6 +64,8 @@ struct Work {
     namespaces: BTreeSet<String>,
     /// What is not waited for any longer.
     given_up: BTreeSet<Key>,
+    /// resourceVersions at the source of what was marked as moved: but for the mark it is what was verified.
+    marked: BTreeMap<Key, String>,
 }
 
 impl Work {
@@ -123,7 +125,7 @@ impl Pivot {
         let (source, target) = self.identities().await?;
         let mut work = self.read().await?;
         let there = Discovery::read(&self.target).await?;
-        self.look(&work, &there).await?;
+        work.namespaces = self.look(&work, &there).await?;
         refuse(&self.report.findings)?;
         self.journal.append(Record::Started(Header {
             id: self.random.uid(),
@@ -285,16 +287,18 @@ impl Pivot {
             identities: Identities::default(),
             namespaces: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            marked: BTreeMap::new(),
         })
     }
 
-    async fn look(&mut self, work: &Work, there: &Discovery) -> Result<()> {
+    /// Preflight; answers the namespaces that the target has.
+    async fn look(&mut self, work: &Work, there: &Discovery) -> Result<BTreeSet<String>> {
         let began = self.begin(Phase::Preflight);
         let Work { discovery, inventory, .. } = work;
-        let findings = preflight::look(&self.source, &self.target, discovery, there, inventory).await?;
-        self.report.findings = findings;
+        let looked = preflight::look(&self.source, &self.target, discovery, there, inventory).await?;
+        self.report.findings = looked.findings;
         self.end(Phase::Preflight, began);
-        Ok(())
+        Ok(looked.namespaces)
     }
 
     async fn try_creations(&mut self, work: &Work, there: &Discovery) -> Result<Vec<Finding>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use super::copy::{differs_but_for_owners, uid_of};
+use super::copy::{compare_but_for_owners, uid_of};
 use super::pause::pause_patch;
 use super::{Pivot, Work, path};
 use crate::desired::{Identities, desired};
@@ -68,7 +68,7 @@ impl Pivot {
             (Some(uid), _) => uid == uid_of(&there),
             (None, Some(item)) => {
                 let wanted = desired(item, state.before.get(key), &Identities::default());
-                differs_but_for_owners(&wanted.object, &there).is_none()
+                compare_but_for_owners(&wanted.object, &there).difference.is_none()
             }
             (None, None) => false,
         };

@@ -1,19 +1,20 @@
 //! Reading everything back from the target and comparing it with the source.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::{Pivot, Work};
+use crate::comparison::Comparison;
 use crate::desired::desired;
 use crate::error::{Error, Result};
 use crate::journal::{Record, Verified};
 use crate::limits;
-use crate::normal::{difference, normal};
+use crate::normal::normal;
 use crate::object::{Key, Object};
-use crate::preflight::lists;
+use crate::preflight::{Finding, lists};
 use crate::progress::Phase;
 use crate::server::Page;
 
@@ -22,6 +23,7 @@ use crate::server::Page;
 struct Seen {
     keys: Vec<Key>,
     different: Vec<(Key, String)>,
+    added: Vec<(Key, Vec<String>)>,
 }
 
 impl Pivot {
@@ -42,6 +44,7 @@ impl Pivot {
         different.sort();
         self.progress.at(Phase::Verify, seen.len(), work.inventory.items.len());
         if different.is_empty() {
+            let added = additions(all.into_iter().flat_map(|seen| seen.added));
             let left = &self.journal.state().left;
             let verified = work
                 .inventory
@@ -56,6 +59,7 @@ impl Pivot {
                 })
                 .collect();
             self.journal.append(Record::Verified(verified))?;
+            self.report.findings.extend(added);
         }
         self.end(Phase::Verify, began);
         Ok(different)
@@ -75,8 +79,11 @@ impl Pivot {
                 let Some(item) = work.inventory.items.get(&there.key) else { continue };
                 if !state.left.contains_key(&there.key) {
                     let wanted = desired(item, state.before.get(&there.key), &work.identities);
-                    let found = difference(&normal(wanted.object), &normal(value));
-                    seen.different.extend(found.map(|found| (there.key.clone(), found)));
+                    let found = Comparison::of(&normal(wanted.object), &normal(value));
+                    seen.different.extend(found.difference.map(|found| (there.key.clone(), found)));
+                    if !found.added.is_empty() {
+                        seen.added.push((there.key.clone(), found.added));
+                    }
                 }
                 seen.keys.push(there.key);
             }
@@ -84,4 +91,28 @@ impl Pivot {
         }
         Ok(seen)
     }
+}
+
+/// A finding for each kind and what was added to its objects.
+fn additions(added: impl Iterator<Item = (Key, Vec<String>)>) -> Vec<Finding> {
+    let mut alike: BTreeMap<(String, String, Vec<String>), (Key, usize)> = BTreeMap::new();
+    for (key, paths) in added {
+        let (_, count) =
+            alike.entry((key.group.clone(), key.kind.clone(), paths)).or_insert_with(|| (key, 0));
+        *count += 1;
+    }
+    alike
+        .into_iter()
+        .map(|((_, _, paths), (first, count))| {
+            let object = match count {
+                1 => first.to_string(),
+                _ => format!("{first} and {} more", count - 1),
+            };
+            Finding::warning(
+                object,
+                format!("added by the target: {}", paths.join(", ")),
+                "nothing is to be done where its defaults and webhooks are meant to",
+            )
+        })
+        .collect()
 }

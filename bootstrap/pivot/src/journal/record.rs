@@ -72,9 +72,9 @@ pub enum Record {
     Unpaused,
     /// These are about to be deleted at the source.
     Deleting(Vec<Key>),
-    /// They are gone, but for those that changed after they were copied.
+    /// They are gone, but for those that changed after they were copied, and their owners.
     Deleted {
-        /// What was kept since it had changed.
+        /// What was kept.
         changed: Vec<Key>,
     },
     /// All is done.

@@ -1,10 +1,12 @@
 //! One of the two servers: requests that are tried again where that is safe, lists in pages, a bound on what is in flight.
 
+mod watch;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
@@ -16,6 +18,8 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::limits;
+
+pub use watch::Change;
 
 /// A server that objects move from or to.
 #[derive(Clone)]
@@ -228,11 +232,6 @@ impl Server {
     }
 
     async fn send<T: for<'de> Deserialize<'de>>(&self, what: &str, path: &str, call: Call<'_>) -> Result<T> {
-        let failed = |source: kube::Error| Error::Server {
-            server: self.role,
-            what: what.to_owned(),
-            source: Box::new(source),
-        };
         let unreadable = |source| Error::Answer { server: self.role, what: what.to_owned(), source };
         let body = call.body.map(serde_json::to_vec).transpose().map_err(unreadable)?.unwrap_or_default();
         let mut pause = limits::RETRY_PAUSE;
@@ -245,15 +244,15 @@ impl Server {
             if let Some(accept) = call.accept {
                 request = request.header(http::header::ACCEPT, accept);
             }
-            let request =
-                request.body(body.clone()).map_err(|error| failed(kube::Error::HttpError(error)))?;
-            self.requests.fetch_add(1, Ordering::Relaxed);
+            let request = request
+                .body(body.clone())
+                .map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;
             match self.once(request).await {
                 Ok(text) => return serde_json::from_slice(&text).map_err(unreadable),
                 Err(error) if attempt < limits::RETRIES && is_passing(&error) => {
                     tracing::debug!(server = self.role, what, %error, "trying again");
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(self.failed(what, error)),
             }
             self.clock.sleep(pause).await;
             attempt += 1;
@@ -262,22 +261,33 @@ impl Server {
     }
 
     async fn once(&self, request: Request<Vec<u8>>) -> Result<Vec<u8>, kube::Error> {
-        let response = self.client.send(request.map(Body::from)).await?;
-        let date = response.headers().get(http::header::DATE).and_then(|date| date.to_str().ok());
+        let answer = self.ask(request).await?;
+        Ok(answer.into_body().collect().await?.to_bytes().into())
+    }
+
+    /// Sends a request once. What the server refuses is an error.
+    async fn ask(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, kube::Error> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let answer = self.client.send(request.map(Body::from)).await?;
+        let date = answer.headers().get(http::header::DATE).and_then(|date| date.to_str().ok());
         if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
             let ahead = date.with_timezone(&Utc) - self.clock.now();
             *self.skew.lock() = Some(ahead.num_seconds());
         }
-        let status = response.status();
-        let text = response.into_body().collect().await?.to_bytes();
+        let status = answer.status();
         if !status.is_client_error() && !status.is_server_error() {
-            return Ok(text.into());
+            return Ok(answer);
         }
+        let text = answer.into_body().collect().await?.to_bytes();
         let refused = serde_json::from_slice::<kube::core::Status>(&text).unwrap_or_else(|_| {
             let words = String::from_utf8_lossy(&text);
             kube::core::Status::failure(words.trim(), "").with_code(status.as_u16())
         });
         Err(kube::Error::Api(refused.boxed()))
+    }
+
+    fn failed(&self, what: &str, source: kube::Error) -> Error {
+        Error::Server { server: self.role, what: what.to_owned(), source: Box::new(source) }
     }
 }
 

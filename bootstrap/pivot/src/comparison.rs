@@ -1,0 +1,110 @@
+//! Whether a target has what was meant for it, and what it has added of its own. Pure.
+
+use serde_json::Value;
+
+/// What Secrets and ConfigMaps hold. A target that adds to it holds something else.
+const CONTENT: &[&str] = &["data", "binaryData"];
+
+/// An object at the target beside what was meant.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The first path at which what was meant is not there. Values are not shown, since they may be secret.
+    pub difference: Option<String>,
+    /// Paths of what nobody meant: defaults, and what webhooks put in.
+    pub added: Vec<String>,
+}
+
+impl Comparison {
+    /// Compares two objects in the form of [`crate::normal::normal`].
+    pub fn of(wanted: &Value, there: &Value) -> Self {
+        let mut comparison = Self::default();
+        comparison.walk("", wanted, there);
+        comparison
+    }
+
+    fn walk(&mut self, path: &str, wanted: &Value, there: &Value) {
+        match (wanted, there) {
+            (Value::Object(wanted), Value::Object(there)) => {
+                for (name, wanted) in wanted {
+                    match there.get(name) {
+                        Some(there) => self.walk(&below(path, name), wanted, there),
+                        None => self.differ(&below(path, name)),
+                    }
+                }
+                for name in there.keys().filter(|name| !wanted.contains_key(*name)) {
+                    let added = below(path, name);
+                    let root = added.split('.').next().unwrap_or_default();
+                    if CONTENT.contains(&root) { self.differ(&added) } else { self.added.push(added) }
+                }
+            }
+            (Value::Array(wanted), Value::Array(there)) => self.walk_items(path, wanted, there),
+            (wanted, there) if wanted == there => {}
+            _ => self.differ(path),
+        }
+    }
+
+    /// Items that the target added may stand between those that were meant, whose order must be the same.
+    fn walk_items(&mut self, path: &str, wanted: &[Value], there: &[Value]) {
+        let mut more = there.len().saturating_sub(wanted.len());
+        let mut left = there.iter().enumerate();
+        for (number, wanted) in wanted.iter().enumerate() {
+            loop {
+                let Some((index, item)) = left.next() else {
+                    return self.differ(&format!("{path}[{number}]"));
+                };
+                let mut found = Self::default();
+                found.walk(&format!("{path}[{number}]"), wanted, item);
+                if found.difference.is_some() && more > 0 {
+                    more -= 1;
+                    self.added.push(format!("{path}[{index}]"));
+                    continue;
+                }
+                self.difference = self.difference.take().or(found.difference);
+                self.added.append(&mut found.added);
+                break;
+            }
+        }
+        self.added.extend(left.map(|(index, _)| format!("{path}[{index}]")));
+    }
+
+    fn differ(&mut self, path: &str) {
+        let path = if path.is_empty() { "everything" } else { path };
+        self.difference.get_or_insert_with(|| path.to_owned());
+    }
+}
+
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_meant_must_be_there_and_more_may_be() {
+        let cases = [
+            (json!({"a": 1}), json!({"a": 1}), None, vec![]),
+            (json!({"a": 1}), json!({"a": 2}), Some("a"), vec![]),
+            (json!({"a": {"b": 1}}), json!({"a": {}}), Some("a.b"), vec![]),
+            (json!({"a": {"b": 1}}), json!({"a": {"b": 1, "c": 2}, "d": 3}), None, vec!["a.c", "d"]),
+            (json!({"a": [1, 2]}), json!({"a": [1, 3, 2]}), None, vec!["a[1]"]),
+            (json!({"a": [1, 2]}), json!({"a": [1, 2, 3]}), None, vec!["a[2]"]),
+            (json!({"a": [1, 2]}), json!({"a": [2, 1]}), Some("a[0]"), vec![]),
+            (json!({"a": [1, 2]}), json!({"a": [1]}), Some("a[1]"), vec![]),
+            (json!({"a": [{"b": 1}]}), json!({"a": [{"b": 1, "c": 2}]}), None, vec!["a[0].c"]),
+            (json!({"data": {"a": ""}}), json!({"data": {"a": "", "b": ""}}), Some("data.b"), vec![]),
+            (json!({}), json!({"data": {"b": ""}}), Some("data"), vec![]),
+            (json!({}), json!([]), Some("everything"), vec![]),
+        ];
+        for (wanted, there, difference, added) in cases {
+            let expected = Comparison {
+                difference: difference.map(str::to_owned),
+                added: added.into_iter().map(str::to_owned).collect(),
+            };
+            assert_eq!(Comparison::of(&wanted, &there), expected, "{wanted} and {there}");
+        }
+    }
+}

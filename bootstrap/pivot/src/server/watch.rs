@@ -1,0 +1,70 @@
+//! Changes as they happen, so that nobody has to ask again and again.
+
+use futures::stream::{self, BoxStream, StreamExt};
+use http::Request;
+use http_body_util::BodyExt;
+use kube::client::Body;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Server, encode};
+use crate::error::Result;
+
+/// Objects without what they hold.
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/// One change of an object.
+#[derive(Debug, Deserialize)]
+pub struct Change {
+    /// `ADDED`, `MODIFIED`, `DELETED` or `ERROR`
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its metadata, or a `Status`.
+    pub object: Value,
+}
+
+struct Lines {
+    body: Body,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    /// The next whole line; `None` where the server or the network has ended the watch.
+    async fn next(&mut self) -> Option<Change> {
+        loop {
+            if let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.text.drain(..=end).collect();
+                return serde_json::from_slice(&line).ok();
+            }
+            let frame = self.body.frame().await?.ok()?;
+            if let Ok(data) = frame.into_data() {
+                self.text.extend_from_slice(&data);
+            }
+        }
+    }
+}
+
+impl Server {
+    /// All objects that `path` lists, then what becomes of them, without what they hold. The stream ends when the server or the network
+    /// ends it.
+    ///
+    /// # Errors
+    /// As [`Server::get`]; it is tried once.
+    pub async fn watch(
+        &self,
+        what: &str,
+        path: &str,
+        name: Option<&str>,
+    ) -> Result<BoxStream<'static, Change>> {
+        let mut path = format!("{path}?watch=true");
+        if let Some(name) = name {
+            path.push_str("&fieldSelector=");
+            path.push_str(&encode(&format!("metadata.name={name}")));
+        }
+        let request = Request::get(path).header(http::header::ACCEPT, METADATA_ONLY).body(Vec::new());
+        let request = request.map_err(|error| self.failed(what, kube::Error::HttpError(error)))?;
+        let answer = self.ask(request).await.map_err(|error| self.failed(what, error))?;
+        let lines = Lines { body: answer.into_body(), text: Vec::new() };
+        Ok(stream::unfold(lines, |mut lines| async move { Some((lines.next().await?, lines)) }).boxed())
+    }
+}
