@@ -219,7 +219,7 @@ pub enum VersionOutput {
     Json,
     /// YAML
     Yaml,
-    /// The number alone
+    /// The number alone, as `clusterctl version -o short` prints it
     Short,
 }
 

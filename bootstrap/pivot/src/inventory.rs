@@ -31,6 +31,13 @@ pub struct Provider {
     pub version: String,
 }
 
+impl Provider {
+    /// Whether both are the same provider, whatever their versions.
+    pub fn is(&self, other: &Self) -> bool {
+        self.name == other.name && self.kind == other.kind
+    }
+}
+
 /// What does not change during a pivot.
 pub struct Discovery {
     /// The kinds that are looked at.
@@ -257,7 +264,7 @@ impl Found {
 ///
 /// # Errors
 /// Where the server refuses.
-async fn providers(server: &Server) -> Result<Vec<Provider>> {
+pub(crate) async fn providers(server: &Server) -> Result<Vec<Provider>> {
     let listed =
         server.list("list providers", &format!("/apis/{}/v1alpha3/providers", names::INVENTORY_GROUP)).await;
     let items = match listed {

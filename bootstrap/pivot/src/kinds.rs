@@ -118,6 +118,11 @@ impl Definition {
         &self.metadata.name
     }
 
+    /// The provider that it came with: `infrastructure-vsphere`; empty where it does not say so.
+    pub fn provider(&self) -> &str {
+        self.metadata.labels.get(names::PROVIDER).map(String::as_str).unwrap_or_default()
+    }
+
     /// Whether objects can be written in this version.
     pub fn serves(&self, version: &str) -> bool {
         self.spec.versions.iter().any(|known| known.served && known.name == version)

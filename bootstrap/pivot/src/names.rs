@@ -10,6 +10,8 @@ pub const MOVE_HIERARCHY: &str = "clusterctl.cluster.x-k8s.io/move-hierarchy";
 pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 /// Tells admission webhooks of the source that an object is deleted because it has moved.
 pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
+/// On every CustomResourceDefinition that clusterctl installed: the provider that it belongs to.
+pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
 /// The cluster that an object belongs to.
 pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Pauses the object that carries it.

@@ -1,7 +1,6 @@
 //! Objects as they were read: who they are, and their text.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -49,7 +48,23 @@ impl fmt::Display for Key {
     }
 }
 
-/// An object of the source. Its text is kept as it came; it is parsed where it is needed.
+/// JSON, compressed: of many objects it is most of the memory.
+#[derive(Debug, Clone)]
+pub struct Text(Box<[u8]>);
+
+impl Text {
+    fn new(text: &str) -> Self {
+        Self(lz4_flex::compress_prepend_size(text.as_bytes()).into())
+    }
+
+    /// As it was.
+    pub fn get(&self) -> String {
+        let text = lz4_flex::decompress_size_prepended(&self.0).unwrap_or_default();
+        String::from_utf8(text).unwrap_or_default()
+    }
+}
+
+/// An object of the source. Its text is kept; it is parsed where it is needed.
 #[derive(Debug, Clone)]
 pub struct Object {
     /// What names it.
@@ -59,7 +74,7 @@ pub struct Object {
     /// Its state at the source.
     pub resource_version: String,
     /// The whole object, with `apiVersion` and `kind`.
-    pub text: Arc<str>,
+    pub text: Text,
 }
 
 impl Object {
@@ -75,7 +90,7 @@ impl Object {
             fields.insert("kind".into(), kind.kind.clone().into());
         }
         let value = Value::Object(fields);
-        let text = if complete { text.into() } else { value.to_string().into() };
+        let text = if complete { Text::new(text) } else { Text::new(&value.to_string()) };
         let field = |name: &str| value["metadata"][name].as_str().unwrap_or_default().to_owned();
         let key = Key {
             group: kind.group.clone(),
@@ -88,6 +103,6 @@ impl Object {
 
     /// The object as JSON; it was JSON when it was read.
     pub fn value(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_default()
+        serde_json::from_str(&self.text.get()).unwrap_or_default()
     }
 }

@@ -56,6 +56,24 @@ async fn available(bench: &Bench, count: usize, slow: bool, what: What) -> Resul
     })
 }
 
+/// Brings up a cluster of one control plane machine and so many workers, until every Machine has its node.
+///
+/// # Errors
+/// Where that takes too long.
+pub async fn bring_up(bench: &Bench, server: &Server, name: &str, workers: i64) -> Result<()> {
+    for (path, object) in cluster(name, 1, workers, OLD, false) {
+        server.send(Method::POST, &path, "application/json", Some(&object)).await?;
+    }
+    wait_available(bench, server, name).await?;
+    let machines = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines";
+    wait(bench, server, machines, "nodes", |list| {
+        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        items.len() as i64 == 1 + workers
+            && items.iter().all(|machine| machine["status"]["nodeRef"]["name"].is_string())
+    })
+    .await
+}
+
 async fn create(server: &Server, name: &str, slow: bool) -> Result<()> {
     for (path, object) in cluster(name, 1, 3, OLD, slow) {
         server.send(Method::POST, &path, "application/json", Some(&object)).await?;

@@ -5,6 +5,7 @@ mod durability;
 mod http2;
 mod objects;
 mod operations;
+mod pivot;
 mod server;
 mod start;
 mod watches;
@@ -28,6 +29,12 @@ struct Arguments {
     /// Only figures whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
+    /// How many clusters are pivoted; several numbers show whether the time is linear.
+    #[arg(long, default_values_t = [100])]
+    clusters: Vec<usize>,
+    /// clusterctl, which moves them back.
+    #[arg(long)]
+    clusterctl: Option<PathBuf>,
 }
 
 /// What every measurement needs.
@@ -35,6 +42,8 @@ pub struct Bench {
     binary: PathBuf,
     rounds: usize,
     only: String,
+    clusters: Vec<usize>,
+    clusterctl: Option<PathBuf>,
     clock: Clock,
 }
 
@@ -77,6 +86,8 @@ async fn main() -> Result<()> {
         binary: arguments.binary,
         rounds: arguments.rounds.max(1),
         only: arguments.only,
+        clusters: arguments.clusters,
+        clusterctl: arguments.clusterctl,
         clock: Clock::system(),
     };
     print("| figure | median | range |\n|---|---|---|");
@@ -84,5 +95,6 @@ async fn main() -> Result<()> {
     clusters::run(&bench).await?;
     operations::run(&bench).await?;
     durability::run(&bench).await?;
-    watches::run(&bench).await
+    watches::run(&bench).await?;
+    pivot::run(&bench).await
 }

@@ -9,6 +9,7 @@ pub mod graphs;
 pub mod journal;
 pub mod outcome;
 pub mod place;
+pub mod recorded;
 pub mod watch;
 pub mod workload;
 

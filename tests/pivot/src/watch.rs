@@ -39,7 +39,7 @@ impl Watch {
 }
 
 /// Keys of Clusters and ClusterClasses that a server's controllers would reconcile.
-fn active(store: &Store) -> BTreeSet<String> {
+pub(crate) fn active(store: &Store) -> BTreeSet<String> {
     let mut active = BTreeSet::new();
     for stored in store.list(&Prefix::all(), &Page::default()).items {
         let key = stored.key.as_str();

@@ -62,8 +62,12 @@ fn a_user_without_rights() {
 }
 
 async fn provider(place: &Place, version: &str) {
+    provider_named(place, "infrastructure-x", version).await;
+}
+
+async fn provider_named(place: &Place, name: &str, version: &str) {
     let object = json!({"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
-        "metadata": {"name": "infrastructure-x", "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"},
         "providerName": "x", "type": "InfrastructureProvider", "version": version});
     let path = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/default/providers";
     post(place, path, &object).await.unwrap();
@@ -79,6 +83,36 @@ fn a_target_with_an_older_provider() {
         let error = scene.pivot().unwrap().run().await.unwrap_err();
         assert_says(&error, &["infrastructure-x", "v1.9.3, older than v1.14.0", "clusterctl upgrade apply"]);
         assert_untouched(&scene, &original);
+    });
+}
+
+/// The kinds of a provider are at the target, and nobody has entered it into clusterctl's inventory.
+#[test]
+fn a_target_without_an_inventory() {
+    simulated(async {
+        let scene = Scene::new(&FIXTURE).await.unwrap();
+        let original = content(scene.source.objects());
+        provider_named(&scene.source, "infrastructure-x", "v1.14.0").await;
+        let error = scene.pivot().unwrap().run().await.unwrap_err();
+        assert_says(
+            &error,
+            &["infrastructure-x", "the target does not have it", "clusterctl init", "--install"],
+        );
+        assert_untouched(&scene, &original);
+        scene.source.plane.client("kubectl").request::<Value>(
+            http::Request::delete("/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/default/providers/infrastructure-x")
+                .body(Vec::new())
+                .unwrap(),
+        ).await.unwrap();
+        provider_named(&scene.source, "cluster-api", "v1.14.0").await;
+        let report = scene.pivot().unwrap().run().await.unwrap();
+        assert!(
+            report.to_string().contains("no entry in clusterctl's inventory; it is entered there as v1.14.0"),
+            "{report}"
+        );
+        let entry =
+            scene.target.object("/registry/clusterctl.cluster.x-k8s.io/providers/default/cluster-api");
+        assert_eq!(entry.unwrap()["version"], "v1.14.0");
     });
 }
 

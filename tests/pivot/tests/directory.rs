@@ -4,7 +4,11 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use pivot::Options;
+use pivot::journal::MemoryDisk;
+use pivot::report::Outcome;
 use pivot_tests::fixture::{Fixture, Size};
+use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{content, wrong_after_move, wrong_after_roll_back};
 use pivot_tests::{Scene, simulated};
 
@@ -32,6 +36,43 @@ fn what_was_saved_is_restored() {
         let cluster = "/registry/cluster.x-k8s.io/clusters/default/c0";
         assert!(scene.target.object(cluster).unwrap()["spec"]["paused"].is_null());
     });
+}
+
+/// Killed anywhere, the same command finishes it; run once more, it leaves everything as it is.
+#[test]
+fn a_restore_that_was_killed_is_run_again() {
+    for record in 1.. {
+        let reached = simulated(async {
+            let folder = tempfile::tempdir().unwrap();
+            let mut scene = Scene::new(&FIXTURE).await.unwrap();
+            let original = content(scene.source.objects());
+            scene.pivot().unwrap().save(folder.path()).await.unwrap();
+            scene.disk = MemoryDisk::default();
+            let stop = Stop { record, written: true };
+            let killed =
+                scene.pivot_with(Options::default(), Some(stop)).unwrap().restore_from(folder.path());
+            let killed = killed.await.is_err();
+            scene.pivot().unwrap().restore_from(folder.path()).await.unwrap();
+            let wrong = wrong_after_move(&scene, &original, |key| key.ends_with("/stranger"));
+            let lost = "is still at the source";
+            let wrong: Vec<String> = wrong
+                .into_iter()
+                .filter(|line| {
+                    !line.ends_with(lost) && !line.starts_with("/registry/cluster.x-k8s.io/clusters/")
+                })
+                .collect();
+            assert!(wrong.is_empty(), "killed at record {record}: {}", wrong.join("\n"));
+            let before = content(scene.target.objects());
+            let report = scene.pivot().unwrap().restore_from(folder.path()).await.unwrap();
+            assert_eq!(report.count(Outcome::Left), before.len(), "{report}");
+            assert_eq!(content(scene.target.objects()), before);
+            killed
+        });
+        if !reached {
+            assert!(record > 8, "the restore has ended before it was killed anywhere");
+            return;
+        }
+    }
 }
 
 fn spoil(folder: &Path, how: &str) {

@@ -122,7 +122,7 @@ impl Configuration {
 }
 
 fn default_file(environment: &Environment) -> Option<PathBuf> {
-    let names = ["clusterctl.json", "clusterctl.yaml", "clusterctl.yml"];
+    let names = ["clusterctl.json", "clusterctl.toml", "clusterctl.yaml", "clusterctl.yml"];
     let folders = environment.folders().into_iter();
     folders.flat_map(|folder| names.map(|name| folder.join(name))).find(|path| path.is_file())
 }
@@ -134,12 +134,17 @@ fn read(path: &Path) -> Result<Value> {
 
 fn parse(text: &[u8], format: &str) -> Result<Value> {
     match format {
+        "toml" => {
+            let failed = |reason: String| Error::invalid(format!("While parsing config: {reason}"));
+            let text = std::str::from_utf8(text).map_err(|error| failed(error.to_string()))?;
+            toml::from_str(text).map_err(|error| failed(error.to_string()))
+        }
         "yaml" | "yml" | "json" => match machinery::decode::yaml(text) {
             Ok(decoded) => Ok(decoded.value),
             Err(reason) => Err(Error::invalid(format!("While parsing config: {reason}"))),
         },
         other => Err(Error::invalid(format!(
-            "Unsupported Config Type {other:?}: a configuration file ends in .yaml, .yml or .json"
+            "Unsupported Config Type {other:?}: a configuration file ends in .yaml, .yml, .json or .toml"
         ))),
     }
 }
@@ -152,5 +157,24 @@ fn lower_case(value: Value) -> Value {
         }
         Value::Array(items) => items.into_iter().map(lower_case).collect(),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn formats() {
+        let yaml = "CPU: 4\nproviders:\n- name: x\n  url: file:///x\nimages:\n  all: {repository: r}\n";
+        let toml = "CPU = 4\n[[providers]]\nname = 'x'\nurl = 'file:///x'\n[images.all]\nrepository = 'r'\n";
+        let expected = json!({"CPU": 4, "providers": [{"name": "x", "url": "file:///x"}], "images": {"all": {"repository": "r"}}});
+        assert_eq!(parse(yaml.as_bytes(), "yaml").unwrap(), expected);
+        assert_eq!(parse(toml.as_bytes(), "toml").unwrap(), expected);
+        let error = parse(b"CPU = ", "toml").unwrap_err().to_string();
+        assert!(error.starts_with("While parsing config: "), "{error}");
+        assert!(parse(b"", "hcl").unwrap_err().to_string().contains("Unsupported Config Type \"hcl\""));
     }
 }

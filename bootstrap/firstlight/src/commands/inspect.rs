@@ -92,6 +92,9 @@ fn report(running: &Running, version: &str, entries: &[crate::tree::model::Entry
     })
 }
 
+/// The release of clusterctl whose verbs these are: what scripts that expect clusterctl look for.
+const CLUSTERCTL: &str = "v1.14.0";
+
 /// Prints the version.
 ///
 /// # Errors
@@ -102,18 +105,17 @@ pub fn version(options: &VersionOptions) -> Result<()> {
         "version": version,
         "kubernetes": "v1.36",
         "clusterAPI": "v1.14, contract v1beta2",
-        // What scripts that expect clusterctl look for: the release whose verbs these are.
         "clusterctl": {
             "major": "1",
             "minor": "14",
-            "gitVersion": "v1.14.0",
+            "gitVersion": CLUSTERCTL,
             "platform": platform(),
         },
     });
     match options.output {
         Some(VersionOutput::Json) => print(&report, Output::Json),
         Some(VersionOutput::Yaml) => print(&report, Output::Yaml),
-        Some(VersionOutput::Short) => say(&format!("v{version}\n")),
+        Some(VersionOutput::Short) => say(&format!("{CLUSTERCTL}\n")),
         None => say(&format!(
             "firstlight {version} (Kubernetes API v1.36, Cluster API v1.14, contract v1beta2)\n"
         )),

@@ -192,8 +192,11 @@ pub async fn run_move(options: &MoveOptions) -> Result<()> {
     if let Some(directory) = &options.from_directory {
         let path = options.to_kubeconfig.as_deref().context("--from-directory wants --to-kubeconfig")?;
         let to = connect(path, way.to_kubeconfig_context.clone()).await?;
-        let journal = Journal::open(Box::new(MemoryDisk::default()))?;
-        let pivot = assemble(to.clone(), to, journal, Options::default());
+        let journal = match &way.journal {
+            Some(path) => path.clone(),
+            None => state_folder()?.join(format!("directory-{}.journal", short_identity(&to).await?)),
+        };
+        let pivot = assemble(to.clone(), to, open(&journal)?, Options::default());
         return show(way, &pivot.restore_from(directory).await?);
     }
     let (path, folder) = source(way)?;
@@ -292,9 +295,13 @@ async fn open_journal(
             state_folder()?.join(name)
         }
     };
+    open(&path)
+}
+
+fn open(path: &Path) -> Result<Journal> {
     let failed =
         || format!("cannot open the journal {}; choose another place with --journal", path.display());
-    let disk = FileDisk::open(&path).with_context(failed)?;
+    let disk = FileDisk::open(path).with_context(failed)?;
     Ok(Journal::open(Box::new(disk))?)
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use super::copy::uid_of;
+use super::write::uid_of;
 use super::{Pivot, Work, path};
 use crate::error::{Error, Result};
 use crate::inventory::Item;
@@ -215,7 +215,7 @@ impl Pivot {
 impl<'a> Place<'a> {
     /// Takes note of an object that is about to be marked; answers how many there were before it.
     fn of(places: &mut Vec<Self>, work: &Work, kind: &'a Kind, key: &Key) -> usize {
-        let held = work.inventory.items.get(key).is_none_or(|item| may_be_held(&item.object.text));
+        let held = work.inventory.items.get(key).is_none_or(|item| may_be_held(&item.object.text.get()));
         let same = |place: &&mut Self| place.kind == kind && place.key.namespace == key.namespace;
         match places.iter_mut().find(same) {
             Some(place) => {

@@ -7,12 +7,16 @@
 mod copy;
 mod delete;
 mod directory;
+mod files;
 mod hand_over;
 mod held;
 mod namespaces;
 mod pause;
+mod providers;
+mod recorded;
 mod roll_back;
 mod verify;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +27,7 @@ use tokio::time::Instant;
 use crate::desired::Identities;
 use crate::error::{Error, Result};
 use crate::graph::Scope;
-use crate::inventory::{Discovery, Inventory};
+use crate::inventory::{Discovery, Inventory, Provider};
 use crate::journal::{Header, Journal, Record};
 use crate::kinds::Kind;
 use crate::limits;
@@ -66,9 +70,24 @@ struct Work {
     given_up: BTreeSet<Key>,
     /// resourceVersions at the source of what was marked as moved: but for the mark it is what was verified.
     marked: BTreeMap<Key, String>,
+    /// The inventory of the target, where it was read already.
+    providers: Option<Vec<Provider>>,
 }
 
 impl Work {
+    fn new(discovery: Discovery, scope: Scope, inventory: Inventory) -> Self {
+        Self {
+            discovery,
+            scope,
+            inventory,
+            identities: Identities::default(),
+            namespaces: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            marked: BTreeMap::new(),
+            providers: None,
+        }
+    }
+
     fn kind(&self, index: usize) -> &Kind {
         &self.discovery.kinds[index]
     }
@@ -150,6 +169,7 @@ impl Pivot {
             self.undo(&work).await?;
             refuse(&self.report.findings)?;
         }
+        work.providers = Some(there.providers);
         self.go_on(&mut work).await?;
         Ok(self.finish())
     }
@@ -200,79 +220,6 @@ impl Pivot {
         Ok(self.finish())
     }
 
-    fn refuse_after_hand_over(&self) -> Result<()> {
-        if self.journal.state().handed_over {
-            return Err(Error::Journal(
-                "the target has taken over already and may have changed things since; finish with --resume. To go back, pivot in the \
-                 other direction"
-                    .into(),
-            ));
-        }
-        Ok(())
-    }
-
-    fn begin_anew(&mut self) -> Result<()> {
-        let state = self.journal.state();
-        if state.header.is_none() {
-            return Ok(());
-        }
-        if state.ended() {
-            return self.journal.set_aside();
-        }
-        Err(Error::Journal(format!(
-            "a pivot that was interrupted is recorded in {}; finish it with --resume, or undo it with --roll-back",
-            self.journal.path()
-        )))
-    }
-
-    async fn identities(&self) -> Result<(String, String)> {
-        let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
-        if source == target {
-            return Err(Error::Journal(
-                "source and target are the same server; look at --to-kubeconfig".into(),
-            ));
-        }
-        Ok((source, target))
-    }
-
-    async fn continue_journal(&mut self) -> Result<()> {
-        let (source, target) = self.identities().await?;
-        self.check_journal(&[("source", source), ("target", target)])
-    }
-
-    /// Whether the journal is of a pivot between these servers that has not ended; takes over what was asked for then.
-    fn check_journal(&mut self, servers: &[(&str, String)]) -> Result<()> {
-        let path = self.journal.path();
-        let state = self.journal.state();
-        let Some(header) = state.header.clone() else {
-            return Err(Error::Journal(format!(
-                "{path} records no pivot; leave --resume and --roll-back away"
-            )));
-        };
-        if state.ended() {
-            return Err(Error::Journal(format!("the pivot that {path} records has ended")));
-        }
-        if header.target.starts_with(directory::DIRECTORY) {
-            return Err(Error::Journal(format!(
-                "{path} records objects that were being saved in a {}; undo that with the flags that it was begun with",
-                header.target
-            )));
-        }
-        for (role, found) in servers {
-            let recorded = if *role == "source" { &header.source } else { &header.target };
-            if recorded != found {
-                return Err(Error::Journal(format!(
-                    "{path} records a pivot whose {role} was another server (its kube-system has UID {recorded}, this one's {found}); \
-                     give the kubeconfig of that one, or the journal of this pivot with --journal. A target that is gone for good, or was \
-                     made anew, is left out with --roll-back --target-is-gone"
-                )));
-            }
-        }
-        self.options.namespace = header.namespace;
-        self.options.keep_source = header.keep_source;
-        Ok(())
-    }
-
     async fn read(&mut self) -> Result<Work> {
         let began = self.begin(Phase::Read);
         let discovery = Discovery::read(&self.source).await?;
@@ -280,15 +227,7 @@ impl Pivot {
         let inventory = discovery.inventory(&self.source, &scope).await?;
         self.progress.at(Phase::Read, inventory.items.len(), inventory.items.len());
         self.end(Phase::Read, began);
-        Ok(Work {
-            discovery,
-            scope,
-            inventory,
-            identities: Identities::default(),
-            namespaces: BTreeSet::new(),
-            given_up: BTreeSet::new(),
-            marked: BTreeMap::new(),
-        })
+        Ok(Work::new(discovery, scope, inventory))
     }
 
     /// Preflight; answers the namespaces that the target has.
@@ -330,6 +269,7 @@ impl Pivot {
         }
         if !self.journal.state().unpaused {
             self.unpause_target(work).await?;
+            self.enter_providers(work).await?;
             self.journal.append(Record::Unpaused)?;
         }
         let keep = self.journal.state().header.as_ref().is_some_and(|header| header.keep_source);

@@ -23,7 +23,7 @@ impl Pivot {
     }
 }
 
-async fn ensure(source: &Server, target: &Server, name: &str) -> Result<()> {
+pub(super) async fn ensure(source: &Server, target: &Server, name: &str) -> Result<()> {
     let (what, path) = (format!("get Namespace {name}"), format!("/api/v1/namespaces/{name}"));
     if target.find(&what, &path).await?.is_some() {
         return Ok(());

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use super::copy::{compare_but_for_owners, uid_of};
 use super::pause::pause_patch;
+use super::write::{compare_but_for_owners, uid_of};
 use super::{Pivot, Work, path};
 use crate::desired::{Identities, desired};
 use crate::error::Result;

@@ -25,6 +25,10 @@ const CONFIGURATIONS: &[(&str, &str)] = &[
         "list ValidatingAdmissionPolicyBindings",
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
     ),
+    (
+        "list MutatingAdmissionPolicyBindings",
+        "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+    ),
     ("list ResourceQuotas", "/api/v1/resourcequotas"),
 ];
 

@@ -13,44 +13,51 @@ use crate::limits;
 use crate::object::Key;
 use crate::server::Server;
 
-/// Objects that the target has already; those of cluster-scoped hierarchies may be.
-pub(super) async fn existing(
+/// What of the inventory the target has already, of the kinds that are `usable` there, with its identities.
+///
+/// # Errors
+/// Where the target refuses.
+pub async fn existing(
     target: &Server,
     discovery: &Discovery,
     inventory: &Inventory,
-    usable: &BTreeSet<usize>,
-) -> Result<Vec<Finding>> {
-    let shared: BTreeSet<&Key> =
-        inventory.plan.steps().filter(|step| step.shared).map(|step| &step.object).collect();
+    usable: impl Fn(usize) -> bool,
+) -> Result<Vec<(Key, String)>> {
     let lists: Vec<_> = lists(inventory)
         .into_iter()
-        .filter(|(index, _)| usable.contains(index))
-        .map(|(index, namespace)| names_in(target, &discovery.kinds[index], namespace))
+        .filter(|(index, _)| usable(*index))
+        .map(|(index, namespace)| list(target, &discovery.kinds[index], namespace))
         .collect();
-    let there: Vec<Vec<Key>> = stream::iter(lists).buffered(limits::IN_FLIGHT).try_collect().await?;
-    let there = there.into_iter().flatten();
-    Ok(there
-        .filter(|key| inventory.items.contains_key(key) && !shared.contains(key))
-        .map(|key| {
-            Finding::error(
-                format!("{key} at the target"),
-                "an object of this name is there already",
-                "delete or rename it, or move another --namespace",
-            )
-        })
-        .collect())
+    let there: Vec<Vec<(Key, String)>> =
+        stream::iter(lists).buffered(limits::IN_FLIGHT).try_collect().await?;
+    Ok(there.into_iter().flatten().filter(|(key, _)| inventory.items.contains_key(key)).collect())
 }
 
-async fn names_in(target: &Server, kind: &Kind, namespace: &str) -> Result<Vec<Key>> {
+/// Objects of the target that must not be there; those of cluster-scoped hierarchies may be.
+pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) -> Vec<Finding> {
+    let shared: BTreeSet<&Key> =
+        inventory.plan.steps().filter(|step| step.shared).map(|step| &step.object).collect();
+    let found = existing.into_iter().filter(|(key, _)| !shared.contains(key)).map(|(key, _)| {
+        Finding::error(
+            format!("{key} at the target"),
+            "an object of this name is there already",
+            "delete or rename it, or move another --namespace",
+        )
+    });
+    found.collect()
+}
+
+async fn list(target: &Server, kind: &Kind, namespace: &str) -> Result<Vec<(Key, String)>> {
     let what = format!("list {}", kind.resource());
     let items = target.list_metadata(&what, &kind.path(namespace)).await?;
+    let field = |item: &Value, name: &str| item["metadata"][name].as_str().unwrap_or_default().to_owned();
     let key = |item: &Value| Key {
         group: kind.group.clone(),
         kind: kind.kind.clone(),
-        namespace: item["metadata"]["namespace"].as_str().unwrap_or_default().to_owned(),
-        name: item["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        namespace: field(item, "namespace"),
+        name: field(item, "name"),
     };
-    Ok(items.iter().map(key).collect())
+    Ok(items.iter().map(|item| (key(item), field(item, "uid"))).collect())
 }
 
 /// Namespaces that the target has, and those that it is about to lose.

@@ -12,10 +12,12 @@ use std::fmt;
 use serde::Serialize;
 
 pub use admission::try_all;
+pub use existing::existing;
 pub use steady::unsteady;
 
 use crate::error::Result;
 use crate::inventory::{Discovery, Inventory};
+use crate::kinds::Definition;
 use crate::limits;
 use crate::server::Server;
 
@@ -94,16 +96,23 @@ pub async fn look(
     inventory: &Inventory,
 ) -> Result<Looked> {
     let mut found = inventory.unsteady.clone();
-    found.extend(providers::providers(&discovery.providers, &there.providers));
+    let known: BTreeSet<&str> = there.definitions.iter().map(Definition::provider).collect();
+    found.extend(providers::providers(&discovery.providers, &there.providers, &known));
     let usable = definitions(discovery, there, inventory, &mut found);
-    let (existing, namespaces, at_source, at_target) = futures::try_join!(
-        existing::existing(target, discovery, inventory, &usable),
+    let (there_already, namespaces, at_source, at_target) = futures::try_join!(
+        existing(target, discovery, inventory, |kind| usable.contains(&kind)),
         existing::namespaces(target, inventory),
         rights::missing(source, inventory, discovery, rights::SOURCE_VERBS),
         rights::missing(target, inventory, discovery, rights::TARGET_VERBS),
     )?;
     let (namespaces, going) = namespaces;
-    found.extend(existing.into_iter().chain(going).chain(at_source).chain(at_target));
+    found.extend(
+        existing::in_the_way(inventory, there_already)
+            .into_iter()
+            .chain(going)
+            .chain(at_source)
+            .chain(at_target),
+    );
     if let (Some(one), Some(other)) = (source.skew(), target.skew()) {
         let apart = one.abs_diff(other);
         if apart > limits::CLOCK_SKEW.as_secs() {

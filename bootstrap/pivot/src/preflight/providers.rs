@@ -1,28 +1,37 @@
 //! Providers of both servers.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use crate::inventory::Provider;
 
-/// Every provider of the source must be at the target, as new or newer.
-pub(super) fn providers(source: &[Provider], target: &[Provider]) -> Vec<Finding> {
+/// Every provider of the source must be at the target, as new or newer. Whoever has installed one there without clusterctl has its kinds
+/// and no entry of the inventory: the pivot enters it.
+pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
     let mut found = Vec::new();
     for provider in source {
-        let there = target.iter().find(|other| other.name == provider.name && other.kind == provider.kind);
+        let there = target.iter().find(|other| other.is(provider));
         let object = format!("{} {}", provider.kind, provider.name);
-        let Some(there) = there else {
-            let advice =
-                format!("install {} or newer at the target with `clusterctl init`", provider.version);
-            found.push(Finding::error(object, "the target does not have it", advice));
-            continue;
-        };
-        if version(&there.version) < version(&provider.version) {
-            let what =
-                format!("the target has {}, older than {} at the source", there.version, provider.version);
-            found.push(Finding::error(
+        match there {
+            None if kinds.contains(provider.name.as_str()) => found.push(Finding::warning(
                 object,
-                what,
+                "the target has its kinds, but no entry in clusterctl's inventory",
+                format!("it is entered there as {}; correct its version if that is another", provider.version),
+            )),
+            None => found.push(Finding::error(
+                object,
+                "the target does not have it",
+                format!(
+                    "install {} or newer at the target with `clusterctl init`, or these controllers with --install",
+                    provider.version
+                ),
+            )),
+            Some(there) if version(&there.version) < version(&provider.version) => found.push(Finding::error(
+                object,
+                format!("the target has {}, older than {} at the source", there.version, provider.version),
                 "upgrade it at the target with `clusterctl upgrade apply`",
-            ));
+            )),
+            Some(_) => {}
         }
     }
     found
@@ -42,6 +51,7 @@ fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Severity;
     use super::*;
 
     #[test]
@@ -60,9 +70,15 @@ mod tests {
             kind: "CoreProvider".into(),
             version: version.into(),
         };
-        let source = [provider("a", "v1.2.0"), provider("b", "v1.2.0"), provider("c", "v1.2.0")];
+        let source = ["a", "b", "c", "d"].map(|name| provider(name, "v1.2.0"));
         let target = [provider("a", "v1.10.0"), provider("b", "v1.1.9")];
-        let found: Vec<String> = providers(&source, &target).into_iter().map(|found| found.object).collect();
-        assert_eq!(found, ["CoreProvider b", "CoreProvider c"]);
+        let found = providers(&source, &target, &BTreeSet::from(["d"]));
+        let found: Vec<(Severity, &str)> =
+            found.iter().map(|found| (found.severity, found.object.as_str())).collect();
+        let (error, warning) = (Severity::Error, Severity::Warning);
+        assert_eq!(
+            found,
+            [(error, "CoreProvider b"), (error, "CoreProvider c"), (warning, "CoreProvider d")]
+        );
     }
 }

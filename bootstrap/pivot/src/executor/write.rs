@@ -1,0 +1,142 @@
+//! Writing one object at the target.
+
+use serde_json::{Value, json};
+
+use super::{Pivot, path};
+use crate::comparison::Comparison;
+use crate::desired::Desired;
+use crate::error::{Error, Result};
+use crate::kinds::Kind;
+use crate::limits;
+use crate::names;
+use crate::normal::{difference, managers, normal};
+use crate::object::Key;
+use crate::server::{PatchKind, encode};
+
+impl Pivot {
+    /// `None` where the name is taken.
+    pub(super) async fn create(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Option<Value>> {
+        let path = format!(
+            "{}?fieldManager={}&fieldValidation=Ignore",
+            kind.path(&key.namespace),
+            encode(wanted.manager())
+        );
+        match self.target.create(&format!("create {key}"), &path, &wanted.object).await {
+            Ok(created) => Ok(Some(created)),
+            Err(error) if error.is_already_exists() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The name is taken although preflight found it free: by ourselves, before an answer was lost or we were killed, or by somebody else.
+    pub(super) async fn take_over(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Value> {
+        let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
+        let found = compare_but_for_owners(&wanted.object, &there);
+        if let Some(difference) = found.difference {
+            return Err(Error::Different {
+                object: key.to_string(),
+                difference,
+                advice: "Somebody else has made an object of this name at the target since the pivot began: delete it there and --resume, \
+                         or --roll-back",
+            });
+        }
+        if found.added.is_empty() {
+            return Ok(there);
+        }
+        // The target adds to objects, or the source took something away after we had written it.
+        self.replace(kind, key, wanted, &there).await
+    }
+
+    async fn replace(&self, kind: &Kind, key: &Key, wanted: &Desired, there: &Value) -> Result<Value> {
+        let mut object = wanted.object.clone();
+        for field in ["uid", "resourceVersion"] {
+            object["metadata"][field] = there["metadata"][field].clone();
+        }
+        let path =
+            format!("{}?fieldManager={}&fieldValidation=Ignore", path(kind, key), encode(wanted.manager()));
+        self.target.replace(&format!("update {key}"), &path, &object).await
+    }
+
+    /// Brings a copy up to date that was made earlier.
+    pub(super) async fn update(&self, kind: &Kind, key: &Key, wanted: &Desired, uid: &str) -> Result<Value> {
+        let mut attempt = 0;
+        loop {
+            let there = self.target.find(&format!("get {key}"), &path(kind, key)).await?;
+            let Some(there) = there else {
+                return match self.create(kind, key, wanted).await? {
+                    Some(created) => Ok(created),
+                    None => self.take_over(kind, key, wanted).await,
+                };
+            };
+            if uid_of(&there) != uid {
+                return self.take_over(kind, key, wanted).await;
+            }
+            if difference(&without_status(&wanted.object), &without_status(&there)).is_none() {
+                return Ok(there);
+            }
+            match self.replace(kind, key, wanted, &there).await {
+                Err(error) if error.is_conflict() && attempt < limits::RETRIES => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// `None` where there is nothing to write.
+    pub(super) async fn write_status(
+        &self,
+        kind: &Kind,
+        key: &Key,
+        wanted: &Desired,
+        there: &Value,
+    ) -> Result<Option<Value>> {
+        let generation = there["metadata"]["generation"].as_i64().unwrap_or(1);
+        let Some(status) = wanted.status(generation).filter(|_| kind.status) else { return Ok(None) };
+        if there["status"] == status {
+            return Ok(None);
+        }
+        let path = format!("{}/status?fieldManager={}", path(kind, key), encode(wanted.status_manager()));
+        let patch = json!([{"op": "add", "path": "/status", "value": status}]);
+        let what = format!("write the status of {key}");
+        self.target.patch(&what, &path, PatchKind::Json, &patch).await.map(Some)
+    }
+
+    pub(super) async fn restore_managers(
+        &self,
+        kind: &Kind,
+        key: &Key,
+        wanted: &Desired,
+        there: &Value,
+    ) -> Result<()> {
+        let original = json!({"metadata": {"managedFields": wanted.managed_fields}});
+        if managers(&original).is_empty() || managers(&original) == managers(there) {
+            return Ok(());
+        }
+        let path = format!("{}?fieldManager={}", path(kind, key), names::FIELD_MANAGER);
+        let what = format!("restore the field managers of {key}");
+        self.target.patch(&what, &path, PatchKind::Merge, &original).await.map(drop)
+    }
+}
+
+pub(super) fn uid_of(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
+}
+
+fn without_status(object: &Value) -> Value {
+    let mut object = normal(object.clone());
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    object
+}
+
+/// Compares an object at the target with what our copy is to be, of which status and owners may still be missing.
+pub(super) fn compare_but_for_owners(wanted: &Value, there: &Value) -> Comparison {
+    let bare = |object: &Value| {
+        let mut object = without_status(object);
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("ownerReferences");
+        }
+        object
+    };
+    Comparison::of(&bare(wanted), &bare(there))
+}

@@ -1,0 +1,125 @@
+//! Controllers of both sides run all the time while pivots are killed: at no instant both reconcile one cluster, by the record of what
+//! they ask both servers for.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use engine::Manager;
+use firstlight::plane::start_controllers;
+use http::Request;
+use pivot::Options;
+use pivot_tests::fixture::{Fixture, Size};
+use pivot_tests::journal::Stop;
+use pivot_tests::outcome::content;
+use pivot_tests::place::Place;
+use pivot_tests::recorded::Record;
+use pivot_tests::{Scene, simulated};
+use serde_json::{Value, json};
+
+static FIXTURE: LazyLock<Fixture> =
+    LazyLock::new(|| Fixture::make(Size { clusters: 1, control_plane: 1, workers: 1 }).unwrap());
+
+const CLUSTER: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/c0";
+const WORKERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machinedeployments/c0-workers";
+
+fn start(record: &Record, place: &Place, other: &Place) -> Manager {
+    let manager = place.plane.manager_with(record.client(place, other));
+    start_controllers(&manager, "core,kubeadm".parse().unwrap());
+    manager
+}
+
+async fn rest(scene: &Scene, managers: &[Manager]) {
+    let deadline = scene.clock.monotonic() + Duration::from_secs(600);
+    // What was written just now has not reached them yet.
+    scene.clock.sleep(Duration::from_secs(3)).await;
+    while !managers.iter().all(|manager| manager.is_idle(Duration::from_secs(2))) {
+        assert!(scene.clock.monotonic() < deadline, "the controllers do not come to rest");
+        scene.clock.sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn patch(place: &Place, path: &str, patch: Value) {
+    let request = Request::patch(path)
+        .header("content-type", "application/merge-patch+json")
+        .body(patch.to_string().into_bytes())
+        .unwrap();
+    place.plane.client("kubectl").request::<Value>(request).await.unwrap();
+}
+
+/// Something that controllers act on as soon as they may: they hand labels on to Machines.
+async fn ask_for_work(place: &Place, value: &str) {
+    let labels = json!({"spec": {"template": {"metadata": {"labels": {"work": value}}}}});
+    patch(place, WORKERS, labels).await;
+}
+
+#[test]
+fn at_no_instant_both_sides_reconcile_a_cluster() {
+    for record in 1.. {
+        let reached = simulated(async {
+            let scene = Scene::new(&FIXTURE).await.unwrap();
+            let requests = Record::default();
+            let managers = [
+                start(&requests, &scene.source, &scene.target),
+                start(&requests, &scene.target, &scene.source),
+            ];
+            ask_for_work(&scene.source, "before").await;
+            rest(&scene, &managers).await;
+            assert!(!requests.reconciling("source").is_empty(), "the source's controllers had nothing to do");
+
+            let stop = Stop { record, written: true };
+            let killed = scene.pivot_with(Options::default(), Some(stop)).unwrap().run().await.is_err();
+            let state = pivot::Journal::open(Box::new(scene.disk.clone())).unwrap();
+            let (paused, unpaused) = (state.state().paused, state.state().unpaused);
+            drop(state);
+            if killed && paused && !unpaused {
+                // Whoever were not paused would act on it.
+                let at_rest = requests.reconciling("source").len();
+                ask_for_work(&scene.source, "meanwhile").await;
+                rest(&scene, &managers).await;
+                assert_eq!(requests.reconciling("source").len(), at_rest, "killed at record {record}");
+                assert!(requests.reconciling("target").is_empty(), "killed at record {record}");
+            }
+            if killed {
+                scene.pivot().unwrap().resume().await.unwrap();
+            }
+            ask_for_work(&scene.target, "after").await;
+            rest(&scene, &managers).await;
+            assert!(!requests.reconciling("target").is_empty(), "the target's controllers had nothing to do");
+            assert_eq!(requests.violations(), Vec::<String>::new(), "killed at record {record}");
+            assert_eq!(scene.watch.violations(), Vec::<String>::new(), "killed at record {record}");
+            let left: Vec<String> = content(scene.source.objects()).into_keys().collect();
+            assert!(left.iter().all(|key| key.ends_with("/stranger")), "killed at record {record}: {left:?}");
+            for manager in managers {
+                manager.stop().await;
+            }
+            killed
+        });
+        if !reached {
+            assert!(record > 10, "the pivot has ended before it was killed anywhere");
+            return;
+        }
+    }
+}
+
+/// The record notices it where both sides do reconcile.
+#[test]
+fn both_sides_at_once_are_noticed() {
+    simulated(async {
+        let scene = Scene::new(&FIXTURE).await.unwrap();
+        let requests = Record::default();
+        let managers =
+            [start(&requests, &scene.source, &scene.target), start(&requests, &scene.target, &scene.source)];
+        let keep = Options { keep_source: true, ..Options::default() };
+        scene.pivot_with(keep, None).unwrap().run().await.unwrap();
+        rest(&scene, &managers).await;
+        assert_eq!(requests.violations(), Vec::<String>::new());
+        patch(&scene.source, CLUSTER, json!({"spec": {"paused": null}})).await;
+        ask_for_work(&scene.source, "both").await;
+        rest(&scene, &managers).await;
+        assert!(!requests.violations().is_empty());
+        for manager in managers {
+            manager.stop().await;
+        }
+    });
+}
