@@ -2,38 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use netboot::image::program::Entry;
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
-/// Something in the image.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Entry {
-    /// A file that can be run.
-    File {
-        /// Where it is in the image, `/firstlight`.
-        path: String,
-        /// Where its content is on this machine.
-        source: PathBuf,
-    },
-    /// A symbolic link.
-    Link {
-        /// Where it is in the image.
-        path: String,
-        /// Where it points to.
-        target: String,
-    },
-}
-
-impl Entry {
-    fn path(&self) -> &str {
-        match self {
-            Self::File { path, .. } | Self::Link { path, .. } => path,
-        }
+fn path_of(entry: &Entry) -> &str {
+    match entry {
+        Entry::File { path, .. } | Entry::Link { path, .. } => path,
     }
 }
 
@@ -58,7 +37,7 @@ impl Layer {
             archive.append_data(&mut header, folder, io::empty())?;
         }
         for entry in entries {
-            let path = relative(entry.path());
+            let path = relative(path_of(entry));
             match entry {
                 Entry::File { source, .. } => {
                     let content =
@@ -80,7 +59,7 @@ impl Layer {
 fn folders(entries: &[Entry]) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for entry in entries {
-        let mut folder = relative(entry.path());
+        let mut folder = relative(path_of(entry));
         while let Some((above, _)) = folder.rsplit_once('/') {
             folders.insert(format!("{above}/"));
             folder = above;

@@ -3,7 +3,6 @@
 //! The same program on the same machine gives the same bytes: no time and no name of a user goes into it.
 
 mod layer;
-mod libraries;
 
 use std::io::Write;
 
@@ -11,13 +10,21 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-pub use layer::{Entry, Layer};
-pub use libraries::of_this_process;
+pub use layer::Layer;
+pub use netboot::image::program::Entry;
 
 /// Where the program is in the image.
 pub const PROGRAM: &str = "/firstlight";
 /// User and group that it runs as.
 pub const USER: u32 = 65532;
+
+/// The entries of an image of this program.
+///
+/// # Errors
+/// On a system other than Linux; files that cannot be read.
+pub fn of_this_process() -> Result<Vec<Entry>> {
+    netboot::image::program::of_this_process(PROGRAM)
+}
 
 /// The name of an image that is given none.
 pub fn default_reference() -> String {

@@ -11,6 +11,8 @@ use crate::inventory;
 pub const NAMESPACE: &str = "firstlight-system";
 /// What everything of theirs is called.
 const NAME: &str = "firstlight-controllers";
+/// Which of them: all but bare metal.
+const CONTROLLERS: &str = "core,kubeadm,simulated";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// What other controllers may need as well: kinds, and clusterctl's inventory.
@@ -19,10 +21,16 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// Never for the definitions that are built in.
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
-    let all = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: false };
+    objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
+    let all: ControllerSelection = CONTROLLERS.parse().map_err(anyhow::Error::msg)?;
     objects.extend(inventory::namespaces(all));
     objects.extend(inventory::entries(all));
     Ok(objects)
+}
+
+/// Machines are started from where the network is: their kinds stay with the server that serves it, or come with Metal3's own provider.
+fn is_bare_metal(group: &Value) -> bool {
+    group == "metal3.io" || group == "netboot.firstlight.dev"
 }
 
 /// What is the controllers' own.
@@ -81,7 +89,7 @@ fn pod(image: &str) -> Value {
             "name": "controllers",
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "args": ["controllers"],
+            "args": ["controllers", "--controllers", CONTROLLERS],
             "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
             "securityContext": {
                 "allowPrivilegeEscalation": false,
@@ -107,7 +115,9 @@ mod tests {
     fn every_kind_that_controllers_use_is_in_a_group_of_the_role() {
         let rules = rules();
         let groups = rules[0]["apiGroups"].as_array().unwrap();
-        for definition in schemas::crds().unwrap() {
+        for definition in
+            shared().unwrap().iter().filter(|object| object["kind"] == "CustomResourceDefinition")
+        {
             let group = &definition["spec"]["group"];
             assert!(groups.contains(group) || group == "clusterctl.cluster.x-k8s.io", "{group}");
         }
