@@ -25,7 +25,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere; prints the seed that fails.
+    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere, and a fleet of 500 bare metal hosts; prints
+    /// the seed that fails.
     Simulate {
         /// How many seeds.
         #[arg(long, default_value_t = 100)]
@@ -96,8 +97,9 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Simulate { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
-            let variables = [("SIMULATE_SEEDS", seeds.as_str()), ("SIMULATE_FROM", from.as_str())];
-            suite::tests(&workspace_root(), &["seeds"], &[], &variables)
+            let variables =
+                [("SIMULATE_SEEDS", seeds.as_str()), ("SIMULATE_FROM", from.as_str()), ("FLEET_HOSTS", "500")];
+            suite::tests(&workspace_root(), &["seeds", "fleet"], &[], &variables)
         }
         Command::Clients { names } => clients::run(&workspace_root(), &names),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),

@@ -1,6 +1,7 @@
 //! The scenarios, each with what a machine goes through.
 
 mod by_hand;
+mod redfish;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
@@ -15,4 +16,7 @@ pub struct Named {
 
 /// All of them.
 pub const SCENARIOS: &[Named] =
-    &[Named { name: "uefi-http-by-hand", run: || Box::pin(by_hand::uefi_http()) }];
+    &[
+    Named { name: "redfish-uefi-http", run: || Box::pin(redfish::uefi_http()) },
+    Named { name: "by-hand-uefi-http", run: || Box::pin(by_hand::uefi_http()) },
+];
