@@ -141,6 +141,18 @@ fn a_person_is_asked_to_switch_a_machine_on() {
 }
 
 #[test]
+fn a_machine_is_woken_once() {
+    let mut world = World::new();
+    world.means = Means::WakeOnLan;
+    world.annotate(names::POWERED, "off");
+    world.until_state("provisioned");
+    let woken = world.commands.iter().filter(|command| **command == Command::PowerOn).count();
+    assert_eq!(woken, 1, "{:?}", world.commands);
+    let known = world.host.metadata.annotations.clone().unwrap_or_default();
+    assert_eq!(known.get(names::POWERED).map(String::as_str), Some("on"));
+}
+
+#[test]
 fn paused_and_detached_hosts_are_left_alone() {
     let mut world = World::new();
     world.until_state("provisioned");

@@ -97,8 +97,11 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Simulate { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
-            let variables =
-                [("SIMULATE_SEEDS", seeds.as_str()), ("SIMULATE_FROM", from.as_str()), ("FLEET_HOSTS", "500")];
+            let variables = [
+                ("SIMULATE_SEEDS", seeds.as_str()),
+                ("SIMULATE_FROM", from.as_str()),
+                ("FLEET_HOSTS", "500"),
+            ];
             suite::tests(&workspace_root(), &["seeds", "fleet"], &[], &variables)
         }
         Command::Clients { names } => clients::run(&workspace_root(), &names),

@@ -9,7 +9,7 @@ use super::plan::Planner;
 use crate::control::{Boot, Command, Power};
 use crate::instruction::Action;
 use crate::limits;
-use crate::names::{BOOTING, ErrorType, WAITING_FOR_OPERATOR};
+use crate::names::{BOOTING, ErrorType, POWERED, WAITING_FOR_OPERATOR};
 
 impl Planner<'_> {
     /// Whether the machine's agent is there. When it is not, the machine is started over the network; when it does not come, that is
@@ -19,6 +19,9 @@ impl Planner<'_> {
             && !agent.is_gone
         {
             self.annotations().remove(BOOTING);
+            if self.observed.means.is_by_hand() {
+                self.notes_by_hand("on");
+            }
             self.asks_operator(None);
             return true;
         }
@@ -46,8 +49,10 @@ impl Planner<'_> {
                 self.plan.commands.extend([Command::Boot(Boot::Network), Command::PowerOn]);
                 let now = self.now();
                 self.annotations().insert(BOOTING.to_owned(), now);
-                if self.observed.means == Means::Manual {
-                    self.asks_operator(Some("start the machine from the network"));
+                match self.observed.means {
+                    Means::Manual => self.asks_operator(Some("start the machine from the network")),
+                    Means::WakeOnLan => self.notes_by_hand("on"),
+                    _ => {}
                 }
             }
         }
@@ -163,22 +168,38 @@ impl Planner<'_> {
             self.asks_operator(Some("switch the machine on"));
             return;
         }
+        if self.observed.means == Means::WakeOnLan {
+            // Nothing tells whether it woke: it is not woken again and again.
+            self.notes_by_hand("on");
+        }
         self.plan.commands.push(Command::PowerOn);
         self.again_after(limits::POWER_CHANGE);
     }
 
+    /// What is known of the power of a machine without a BMC, where a person said otherwise.
+    fn notes_by_hand(&mut self, power: &str) {
+        self.annotations().insert(POWERED.to_owned(), power.to_owned());
+    }
+
     /// Switches the machine off, softly where that is possible. A machine without a BMC is switched off by its agent, or by a person.
     pub(super) fn switches_off(&mut self, is_hard: bool) {
-        let now = self.now();
         if self.observed.means.is_by_hand() {
-            match &self.observed.agent {
-                Some(agent) if !agent.is_gone => self.instructs(format!("power-off/{now}"), Action::PowerOff),
-                _ => self.asks_operator(Some("switch the machine off")),
-            }
+            self.switches_off_by_hand();
             return;
         }
         self.event("PowerOff", if is_hard { "Host powered off" } else { "Host soft powered off" });
         self.plan.commands.push(if is_hard { Command::HardOff } else { Command::SoftOff });
         self.again_after(limits::POWER_CHANGE);
+    }
+
+    fn switches_off_by_hand(&mut self) {
+        let id = format!("power-off/{}", self.observed.host.metadata.generation.unwrap_or_default());
+        match &self.observed.agent {
+            Some(agent) if !agent.is_gone && agent.id == id && agent.state == "Done" => {
+                self.notes_by_hand("off")
+            }
+            Some(agent) if !agent.is_gone => self.instructs(id, Action::PowerOff),
+            _ => self.asks_operator(Some("switch the machine off")),
+        }
     }
 }

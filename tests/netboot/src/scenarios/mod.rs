@@ -15,8 +15,7 @@ pub struct Named {
 }
 
 /// All of them.
-pub const SCENARIOS: &[Named] =
-    &[
+pub const SCENARIOS: &[Named] = &[
     Named { name: "redfish-uefi-http", run: || Box::pin(redfish::uefi_http()) },
     Named { name: "by-hand-uefi-http", run: || Box::pin(by_hand::uefi_http()) },
 ];

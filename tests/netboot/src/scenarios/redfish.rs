@@ -56,7 +56,8 @@ pub async fn uefi_http() -> Result<()> {
     let lab = Lab::new().await?;
     let pictures = lab.file("images");
     std::fs::create_dir(&pictures)?;
-    let (first, second) = (images::small("first", &pictures).await?, images::small("second", &pictures).await?);
+    let (first, second) =
+        (images::small("first", &pictures).await?, images::small("second", &pictures).await?);
     let folder = pictures.to_string_lossy().into_owned();
     let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
     let design = Design {
@@ -86,7 +87,10 @@ pub async fn uefi_http() -> Result<()> {
         ("user-data", json!({"userData": "echo user data of host-0\n"})),
     ] {
         let metadata = json!({"name": name, "namespace": NAMESPACE});
-        scenario.server.apply(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})).await?;
+        scenario
+            .server
+            .apply(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
+            .await?;
     }
     host["spec"]["userData"] = json!({"name": "user-data"});
     let mut wrong = first.spec();
