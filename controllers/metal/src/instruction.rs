@@ -34,8 +34,6 @@ pub struct Deployment {
     pub image: Image,
     /// Which disk.
     pub hints: RootDeviceHints,
-    /// Whether the host has files for a configuration drive.
-    pub has_config_drive: bool,
 }
 
 impl Instruction {
@@ -60,7 +58,8 @@ impl Instruction {
                 format: deployment.image.format.clone(),
             }),
             root_device_hints: deployment.map(|deployment| deployment.hints.clone()),
-            config_drive: deployment.map(|deployment| deployment.has_config_drive),
+            // Metal3's metadata is there for every host.
+            config_drive: deployment.map(|_| true),
         }
     }
 }

@@ -8,6 +8,7 @@ use schemas::metal3::{BareMetalHost, BareMetalHostSpec};
 use schemas::netboot::Agent;
 use serde_json::json;
 
+use crate::host::host_of;
 use crate::instruction::{Action as Instructed, Instruction};
 use crate::names::POWER;
 
@@ -20,8 +21,11 @@ pub fn start(manager: &Manager) {
     let all = reconciler.agents.clone();
     Controller::new(manager, "agent")
         .reconciles(&reconciler.agents.clone())
-        .watches(&reconciler.hosts.clone(), move |_| {
-            all.all().iter().map(|agent| NamespacedName::of(agent.as_ref())).collect()
+        // A host may be what an unknown machine is; of another host's machine it changes nothing.
+        .watches(&reconciler.hosts.clone(), move |change| {
+            let host = change.name();
+            let concerns = |agent: &&Arc<Agent>| host_of(agent).is_none_or(|known| known == host);
+            all.all().iter().filter(concerns).map(|agent| NamespacedName::of(agent.as_ref())).collect()
         })
         .start(reconciler);
 }
@@ -62,8 +66,7 @@ fn has_serial(agent: &Agent, host: &BareMetalHost) -> bool {
 }
 
 fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Plan {
-    if let Some(known) = &agent.spec.host_ref {
-        let key = NamespacedName::new(known.namespace.clone(), known.name.clone());
+    if let Some(key) = host_of(agent) {
         let is_there = hosts.iter().any(|host| NamespacedName::of(host.as_ref()) == key);
         return if is_there { Plan::Nothing } else { Plan::IsNobody };
     }

@@ -46,6 +46,11 @@ pub mod state {
     pub const DEPROVISIONING: &str = "deprovisioning";
     pub const POWERING_OFF: &str = "powering off before delete";
     pub const DELETING: &str = "deleting";
+
+    /// Whether a host in that state occupies one of the places that there are for busy ones.
+    pub fn is_busy(state: &str) -> bool {
+        matches!(state, INSPECTING | PROVISIONING | DEPROVISIONING)
+    }
 }
 
 /// `status.operationalStatus`.

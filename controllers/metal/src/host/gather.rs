@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::Agent as AgentObject;
 
-use super::HostReconciler;
 use super::observed::{Agent, Means, Observed};
+use super::{BY_HOST, HostReconciler};
 use crate::control::{Connection, Power};
 use crate::limits;
 use crate::names::{self, POWER, POWERED, state};
@@ -101,13 +101,7 @@ impl HostReconciler {
     }
 
     fn agent_of(&self, key: &NamespacedName) -> Option<Arc<AgentObject>> {
-        self.agents.all().into_iter().find(|agent| {
-            agent
-                .spec
-                .host_ref
-                .as_ref()
-                .is_some_and(|host| host.namespace == key.namespace && host.name == key.name)
-        })
+        self.agents.by_index(BY_HOST, &key.to_string()).into_iter().next()
     }
 
     /// All that the plan is made of. Asks the BMC when nobody did a moment ago.
@@ -123,7 +117,6 @@ impl HostReconciler {
             agent.is_gone = true;
         }
         let hardware = self.hardware.get(&gathered.key);
-        let (has_config_drive, data_problem) = self.data(host);
         Observed {
             host: host.clone(),
             now,
@@ -132,8 +125,7 @@ impl HostReconciler {
             agent,
             hardware_data: hardware.and_then(|data| data.spec.hardware.clone()),
             is_full: self.is_full(host),
-            has_config_drive,
-            data_problem,
+            data_problem: self.data_problem(host),
         }
     }
 
@@ -163,20 +155,20 @@ impl HostReconciler {
 
     /// Too many others are busy: those that are further than waiting.
     fn is_full(&self, host: &BareMetalHost) -> bool {
-        let is_busy = |other: &Arc<BareMetalHost>| {
-            let status = other.status.as_ref();
-            status.is_some_and(|status| {
-                matches!(
-                    status.provisioning.state.as_str(),
-                    state::INSPECTING | state::PROVISIONING | state::DEPROVISIONING
-                ) && annotation(other.as_ref(), names::BOOTING).is_some()
-            }) && other.metadata.uid != host.metadata.uid
+        let is_busy = |host: &BareMetalHost| {
+            host.status.as_ref().is_some_and(|status| state::is_busy(&status.provisioning.state))
         };
-        self.hosts.all().iter().filter(|other| is_busy(other)).count() >= limits::BUSY_HOSTS
+        let boots = |other: &Arc<BareMetalHost>| {
+            is_busy(other)
+                && annotation(other.as_ref(), names::BOOTING).is_some()
+                && other.metadata.uid != host.metadata.uid
+        };
+        // Of a host that is not busy itself nobody asks.
+        is_busy(host) && self.hosts.all().iter().filter(|other| boots(other)).count() >= limits::BUSY_HOSTS
     }
 
-    /// Whether there is anything for a configuration drive, and what is wrong with what the host names.
-    fn data(&self, host: &BareMetalHost) -> (bool, Option<String>) {
+    /// What is wrong with a Secret that the host names for its configuration drive.
+    fn data_problem(&self, host: &BareMetalHost) -> Option<String> {
         let namespace = host.metadata.namespace.clone().unwrap_or_default();
         let named = [
             ("userData", &host.spec.user_data, true),
@@ -201,7 +193,7 @@ impl HostReconciler {
                 Some(_) => {}
             }
         }
-        (true, problem)
+        problem
     }
 }
 

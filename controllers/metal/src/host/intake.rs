@@ -135,8 +135,7 @@ impl Planner<'_> {
 
     /// Waits while too many others are busy.
     pub(super) fn is_delayed(&mut self) -> bool {
-        let is_busy = matches!(self.state(), state::INSPECTING | state::PROVISIONING | state::DEPROVISIONING);
-        if is_busy && self.observed.is_full && self.observed.agent.is_none() {
+        if state::is_busy(self.state()) && self.observed.is_full && self.observed.agent.is_none() {
             self.status().operational_status = operational::DELAYED.to_owned();
             self.again_after(limits::POWER_POLL);
             return true;

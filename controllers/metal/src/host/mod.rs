@@ -23,6 +23,15 @@ use crate::control::Control;
 use crate::names;
 use memory::Memory;
 
+/// Index of agents: the host that each is, `namespace/name`.
+const BY_HOST: &str = "metal-host";
+
+/// The host that an agent's machine is.
+pub(crate) fn host_of(agent: &Agent) -> Option<NamespacedName> {
+    let host = agent.spec.host_ref.as_ref()?;
+    Some(NamespacedName::new(host.namespace.clone(), host.name.clone()))
+}
+
 /// Starts the controller.
 pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     let reconciler = HostReconciler {
@@ -35,15 +44,12 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         memory: Memory::default(),
         manager: manager.clone(),
     };
+    reconciler.agents.index(BY_HOST, |agent| host_of(agent).iter().map(ToString::to_string).collect());
     let by_secret = reconciler.hosts.clone();
     Controller::new(manager, "baremetalhost")
         .reconciles(&reconciler.hosts.clone())
         .watches(&reconciler.agents.clone(), |change| {
-            let of = |agent: &Agent| {
-                let host = agent.spec.host_ref.as_ref()?;
-                Some(NamespacedName::new(host.namespace.clone(), host.name.clone()))
-            };
-            change.objects().filter_map(|agent| of(agent)).collect()
+            change.objects().filter_map(|agent| host_of(agent)).collect()
         })
         .watches(&reconciler.secrets.clone(), move |change| {
             let secret = change.name();

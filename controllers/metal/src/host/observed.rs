@@ -23,8 +23,6 @@ pub struct Observed {
     pub hardware_data: Option<HardwareDetails>,
     /// Too many other hosts are busy.
     pub is_full: bool,
-    /// There is user data, metadata or network data for the configuration drive.
-    pub has_config_drive: bool,
     /// A Secret that the host names and that is not as it must be.
     pub data_problem: Option<String>,
 }

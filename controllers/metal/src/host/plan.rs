@@ -4,6 +4,7 @@
 //! reconcile until what was observed shows that it is done, so that a process that ends anywhere loses nothing.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use machinery::clock::rfc3339;
@@ -15,6 +16,9 @@ use crate::control::Command;
 use crate::instruction::{Action, Instruction};
 use crate::limits;
 use crate::names::{ErrorType, operational, state};
+
+/// The status of a host that has none yet.
+static NEW: LazyLock<BareMetalHostStatus> = LazyLock::new(BareMetalHostStatus::default);
 
 /// What a plan wants.
 pub struct Plan {
@@ -50,7 +54,7 @@ pub(super) struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(observed: &'a Observed) -> Self {
         let mut host = observed.host.clone();
-        host.status.get_or_insert_with(new_status);
+        host.status.get_or_insert_default();
         let plan = Plan {
             host,
             commands: Vec::new(),
@@ -95,15 +99,16 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn status(&mut self) -> &mut BareMetalHostStatus {
-        self.plan.host.status.get_or_insert_with(new_status)
+        self.plan.host.status.get_or_insert_default()
     }
 
     pub(super) fn state(&self) -> &'a str {
-        self.observed.host.status.as_ref().map_or(state::NONE, |status| status.provisioning.state.as_str())
+        &self.was().provisioning.state
     }
 
-    pub(super) fn was(&self) -> BareMetalHostStatus {
-        self.observed.host.status.clone().unwrap_or_else(new_status)
+    /// The status as it was read; an empty one of a new host.
+    pub(super) fn was(&self) -> &'a BareMetalHostStatus {
+        self.observed.host.status.as_ref().unwrap_or(&NEW)
     }
 
     pub(super) fn annotations(&mut self) -> &mut BTreeMap<String, String> {
@@ -187,14 +192,9 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// A status as Metal3 writes it at first.
-pub(super) fn new_status() -> BareMetalHostStatus {
-    BareMetalHostStatus::default()
-}
-
 /// Records a failure in what a plan will write.
 pub fn fail(plan: &mut Plan, error: ErrorType, message: String) {
-    let status = plan.host.status.get_or_insert_with(new_status);
+    let status = plan.host.status.get_or_insert_default();
     status.operational_status = operational::ERROR.to_owned();
     status.error_type = Some(error.name().to_owned());
     status.error_count += 1;

@@ -105,7 +105,6 @@ impl World {
             agent: self.agent.clone(),
             hardware_data: None,
             is_full: false,
-            has_config_drive: true,
             data_problem: None,
         };
         let made = plan(&observed);

@@ -41,7 +41,11 @@ impl Planner<'_> {
 
     /// Live images leave nothing behind.
     fn wrote_nothing(&self) -> bool {
-        self.was().provisioning.image.is_some_and(|image| image.format.as_deref() == Some("live-iso"))
+        self.was()
+            .provisioning
+            .image
+            .as_ref()
+            .is_some_and(|image| image.format.as_deref() == Some("live-iso"))
     }
 
     fn is_deprovisioned(&mut self) {

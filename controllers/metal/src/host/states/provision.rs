@@ -16,8 +16,8 @@ impl Planner<'_> {
         &self,
         of: impl Fn(&OperationHistory) -> Option<&OperationMetric>,
     ) -> String {
-        let history = self.was().operation_history.unwrap_or_default();
-        of(&history).and_then(|operation| operation.start.clone()).unwrap_or_default()
+        let operation = self.was().operation_history.as_ref().and_then(of);
+        operation.and_then(|operation| operation.start.clone()).unwrap_or_default()
     }
 
     pub(in crate::host) fn provisions(&mut self) {
@@ -91,8 +91,7 @@ impl Planner<'_> {
         let status = self.was();
         let deployment = Deployment {
             image: self.observed.host.spec.image.clone().unwrap_or_default(),
-            hints: status.provisioning.root_device_hints.unwrap_or_default(),
-            has_config_drive: self.observed.has_config_drive,
+            hints: status.provisioning.root_device_hints.clone().unwrap_or_default(),
         };
         self.instructs(id, Action::Deploy(Box::new(deployment)));
     }

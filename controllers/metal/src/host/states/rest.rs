@@ -55,7 +55,7 @@ impl Planner<'_> {
 
     /// Whether the image that is there is no longer the one that is wanted. Only URLs count.
     pub(in crate::host) fn is_cancelled(&self) -> bool {
-        let (spec, status) = (&self.observed.host.spec, self.was().provisioning);
+        let (spec, status) = (&self.observed.host.spec, &self.was().provisioning);
         let wanted = spec.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
         let there = status.image.as_ref().map(|image| image.url.as_str()).filter(|url| !url.is_empty());
         match (&spec.custom_deploy, &status.custom_deploy) {
