@@ -92,14 +92,7 @@ impl Server {
 
     /// Answers until `shutdown`.
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
-        let shutdown = shutdown.clone();
-        tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = shutdown.cancelled() => {}
-                () = self.serve() => {}
-            }
-        });
+        tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move { self.serve().await }));
     }
 
     async fn serve(&self) {

@@ -113,14 +113,8 @@ impl Server {
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let server = Arc::new(self);
         for (port, socket) in server.sockets.clone() {
-            let (server, inner, shutdown) = (server.clone(), tasks.clone(), shutdown.clone());
-            tasks.spawn(async move {
-                tokio::select! {
-                    biased;
-                    () = shutdown.cancelled() => {}
-                    () = server.serve(port, socket, inner) => {}
-                }
-            });
+            let serving = server.clone().serve(port, socket, tasks.clone());
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(serving));
         }
     }
 

@@ -59,14 +59,9 @@ impl Listener {
                 let Ok(local) = stream.local_addr() else { continue };
                 // Without it small answers wait for the client's acknowledgement. An error means it is gone.
                 let _ = stream.set_nodelay(true);
-                let (listener, shutdown) = (self.clone(), shutdown.clone());
-                inner.spawn(async move {
-                    tokio::select! {
-                        biased;
-                        () = shutdown.cancelled() => {}
-                        () = listener.connection(stream, address, local) => {}
-                    }
-                });
+                let listener = self.clone();
+                let connection = async move { listener.connection(stream, address, local).await };
+                inner.spawn(shutdown.clone().run_until_cancelled_owned(connection));
             }
         });
     }

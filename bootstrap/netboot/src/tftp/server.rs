@@ -84,18 +84,12 @@ impl Server {
     pub fn run(self, tasks: &TaskTracker, shutdown: &CancellationToken) {
         let server = Arc::new(self);
         for socket in server.sockets.clone() {
-            let (server, inner, shutdown) = (server.clone(), tasks.clone(), shutdown.clone());
-            tasks.spawn(async move {
-                tokio::select! {
-                    biased;
-                    () = shutdown.cancelled() => {}
-                    () = server.serve(&socket, &inner, &shutdown) => {}
-                }
-            });
+            let serving = server.clone().serve(socket, tasks.clone(), shutdown.clone());
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(serving));
         }
     }
 
-    async fn serve(self: &Arc<Self>, socket: &UdpSocket, tasks: &TaskTracker, shutdown: &CancellationToken) {
+    async fn serve(self: Arc<Self>, socket: Arc<UdpSocket>, tasks: TaskTracker, shutdown: CancellationToken) {
         let mut buffer = [0; 1500];
         loop {
             let Ok((length, client)) = socket.recv_from(&mut buffer).await else { continue };
@@ -115,16 +109,13 @@ impl Server {
             }
             let (server, shutdown) = (self.clone(), shutdown.clone());
             tasks.spawn(async move {
-                tokio::select! {
-                    biased;
-                    () = shutdown.cancelled() => {}
-                    ended = server.transfer(client, &request) => {
-                        let file = &request.file;
-                        match ended {
-                            Ok(bytes) => tracing::debug!(%client, file, bytes, "TFTP"),
-                            Err(error) => tracing::info!(%client, file, %error, "TFTP: the transfer ended early"),
-                        }
+                let file = &request.file;
+                match shutdown.run_until_cancelled(server.transfer(client, &request)).await {
+                    Some(Ok(bytes)) => tracing::debug!(%client, file, bytes, "TFTP"),
+                    Some(Err(error)) => {
+                        tracing::info!(%client, file, %error, "TFTP: the transfer ended early")
                     }
+                    None => {}
                 }
                 server.clients.lock().remove(&client);
                 drop(permit);
