@@ -1,9 +1,7 @@
 //! Conversion by webhook: what it is asked, what it may answer, and what clients see.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
-use common::{Webhook, context, converted, definition, version};
+use crate::common::{self, Webhook, context, converted, definition, version};
 use registry::{EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource, WatchOptions};
 use serde_json::{Value, json};
 

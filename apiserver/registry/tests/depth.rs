@@ -1,8 +1,7 @@
 //! Objects as deep as they may be, on a thread's stack of the usual size.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
+use crate::common;
 use machinery::decode;
 use machinery::limits::MAX_DEPTH;
 use registry::{Context, Input, PatchBody, Subresource};

@@ -1,9 +1,7 @@
 //! Which rules an update evaluates.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod common;
-
-use common::{context, definition, version};
+use crate::common::{self, context, definition, version};
 use machinery::cel::evaluations;
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};

@@ -1,15 +1,13 @@
 //! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are stand-ins.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-mod support;
-
+use crate::support::World;
 use engine::NamespacedName;
 use engine::object::is_deleting;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
-use support::World;
 
 fn plain(replicas: i32) -> Vec<Value> {
     let reference = |group: &str, kind: &str, name: &str| json!({"apiGroup": format!("{group}.cluster.x-k8s.io"), "kind": kind, "name": name});

@@ -91,3 +91,30 @@ fn the_api_server_knows_nothing_of_cluster_api() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// A package with one test program has its files as modules of `tests/main.rs`: one that is not named there is never compiled.
+#[test]
+fn every_test_file_is_part_of_a_program() {
+    let listed =
+        Command::new("git").args(["ls-files", "*Cargo.toml"]).current_dir(root()).output().expect("git runs");
+    let mut programs = 0;
+    for manifest in String::from_utf8_lossy(&listed.stdout).lines() {
+        let manifest = root().join(manifest);
+        let text = std::fs::read_to_string(&manifest).expect("a readable manifest");
+        if !text.contains("autotests = false") {
+            continue;
+        }
+        programs += 1;
+        let folder = manifest.with_file_name("tests");
+        let main = std::fs::read_to_string(folder.join("main.rs")).expect("tests/main.rs");
+        for file in std::fs::read_dir(&folder).expect("a readable folder").flatten() {
+            let path = file.path();
+            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let rust = path.extension().is_some_and(|extension| extension == "rs");
+            let named =
+                main.contains(&format!("mod {stem};")) || text.contains(&format!("name = \"{stem}\""));
+            assert!(!rust || stem == "main" || named, "{} is in no test program", path.display());
+        }
+    }
+    assert!(programs > 0);
+}

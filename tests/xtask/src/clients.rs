@@ -12,5 +12,6 @@ use crate::suite::{server, tests};
 /// Where something does not build, or a transcript does not hold.
 pub fn run(root: &Path, names: &[String]) -> Result<()> {
     let binary = server(root)?;
-    tests(root, &["transcripts", "programs", "kube_rs"], names, &[("FIRSTLIGHT_BINARY", &binary)])
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    tests(root, "clients", &names, &[("FIRSTLIGHT_BINARY", &binary)])
 }

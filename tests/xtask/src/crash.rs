@@ -18,5 +18,5 @@ pub fn run(root: &Path, seeds: u64, kills: u64) -> Result<()> {
         ("CRASH_SEEDS", seeds.as_str()),
         ("CRASH_KILLS", kills.as_str()),
     ];
-    tests(root, &["kill", "power", "server"], &[], &variables)
+    tests(root, "crash", &["kill::", "power::", "server::"], &variables)
 }

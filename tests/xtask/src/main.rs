@@ -102,7 +102,7 @@ fn main() -> anyhow::Result<()> {
                 ("SIMULATE_FROM", from.as_str()),
                 ("FLEET_HOSTS", "200"),
             ];
-            suite::tests(&workspace_root(), &["seeds", "fleet"], &[], &variables)
+            suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::"], &variables)
         }
         Command::Clients { names } => clients::run(&workspace_root(), &names),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
@@ -115,7 +115,7 @@ fn main() -> anyhow::Result<()> {
         Command::Pivot { seeds, from } => {
             let (seeds, from) = (seeds.to_string(), from.to_string());
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];
-            suite::tests(&workspace_root(), &["graphs"], &[], &variables)
+            suite::tests(&workspace_root(), "pivot", &["graphs::"], &variables)
         }
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
     }

@@ -27,16 +27,14 @@ pub fn run(root: &Path, name: &str, arguments: &[String], variables: &[(&str, &s
     Ok(())
 }
 
-/// Runs test programs of the workspace, all of their tests or those whose names contain one of `names`. The whole workspace is
+/// Runs the test program `program` of the workspace, all of its tests or those whose names contain one of `names`. The whole workspace is
 /// named, so that what `cargo test --workspace` built is not built again with other features.
 ///
 /// # Errors
 /// Where one fails.
-pub fn tests(root: &Path, programs: &[&str], names: &[String], variables: &[(&str, &str)]) -> Result<()> {
-    let mut all = vec!["test", "--workspace"];
-    all.extend(programs.iter().flat_map(|program| ["--test", program]));
-    all.extend(["--", "--nocapture"]);
-    all.extend(names.iter().map(String::as_str));
+pub fn tests(root: &Path, program: &str, names: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let mut all = vec!["test", "--workspace", "--test", program, "--", "--nocapture"];
+    all.extend(names);
     cargo(root, &all, variables)
 }
 

@@ -14,7 +14,7 @@ use registry::{
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
-use crate::reference::{Change, Expect, Fields, Happened, Key, Model, Object, Outcome, Selector, changed};
+use super::reference::{Change, Expect, Fields, Happened, Key, Model, Object, Outcome, Selector, changed};
 
 #[derive(Clone, Debug)]
 pub enum Step {

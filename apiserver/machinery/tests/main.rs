@@ -1,0 +1,16 @@
+//! The machinery from outside: decoding, patches, apply, CEL, selectors, tables, and input that is damaged or random.
+
+mod any_input;
+mod apply;
+mod apply_cases;
+mod cel;
+mod cel_cost;
+mod damaged_input;
+mod decode;
+mod golden_crds;
+mod golden_objects;
+mod ownership;
+mod patch;
+mod protobuf;
+mod selector;
+mod table;

@@ -1,0 +1,4 @@
+//! Calls of webhooks and what admission makes of their answers.
+
+mod admission;
+mod calls;

@@ -1,0 +1,6 @@
+//! Lives of Clusters and Machines under the controllers.
+
+mod deletion;
+mod lifecycle;
+mod resting;
+mod support;

@@ -1,0 +1,5 @@
+//! kubeadm configuration, its rendering, and the control plane.
+
+mod config;
+mod control_plane;
+mod render;

@@ -1,0 +1,4 @@
+//! The types against recorded objects.
+
+mod recorded;
+mod round_trip;

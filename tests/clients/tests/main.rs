@@ -1,0 +1,5 @@
+//! Real clients against a fresh server.
+
+mod kube_rs;
+mod programs;
+mod transcripts;

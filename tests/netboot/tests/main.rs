@@ -1,0 +1,4 @@
+//! The stand-in for a Redfish service.
+
+mod redfish;
+mod redfish_faults;

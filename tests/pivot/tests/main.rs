@@ -1,0 +1,10 @@
+//! Moves between servers, under every fault.
+
+mod additions;
+mod bad_input;
+mod directory;
+mod graphs;
+mod kill;
+mod never_both;
+mod running;
+mod whole;
