@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
+use crate::images::{self, Image};
 use crate::lab::Lab;
-use crate::machine::Machine;
+use crate::machine::{Design, Firmware, Machine};
 use crate::server::Server;
 use crate::wait::until;
 
@@ -28,6 +29,35 @@ pub fn assets() -> PathBuf {
 }
 
 impl Scenario {
+    /// A lab whose server gives out two images, `first` and `second`.
+    ///
+    /// # Errors
+    /// What the lab, the images or the server lack.
+    pub async fn start() -> Result<(Self, [Image; 2])> {
+        let lab = Lab::new().await?;
+        let folder = lab.file("images");
+        std::fs::create_dir(&folder)?;
+        let images = [images::small("first", &folder).await?, images::small("second", &folder).await?];
+        let folder = folder.to_string_lossy().into_owned();
+        let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
+        Ok((Self { lab, server }, images))
+    }
+
+    /// A machine for `host-0`, switched off, with an empty disk.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub async fn machine(&self, firmware: Firmware) -> Result<Machine> {
+        let design = Design {
+            name: "host-0".into(),
+            mac: "52:54:00:00:00:10".into(),
+            firmware,
+            memory: 1024,
+            disk: 8 << 30,
+        };
+        Machine::new(&self.lab, design).await
+    }
+
     /// A host without a BMC for `machine`: a person switches it.
     pub fn host(machine: &Machine) -> Value {
         json!({

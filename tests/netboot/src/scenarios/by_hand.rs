@@ -5,33 +5,16 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use crate::images;
-use crate::lab::Lab;
-use crate::machine::{Boot, Design, Firmware, Machine};
-use crate::scenario::{NAMESPACE, Scenario, assets, is_asked};
-use crate::server::Server;
+use crate::machine::{Boot, Firmware};
+use crate::scenario::{NAMESPACE, Scenario, is_asked};
 
 /// Machines take seconds; a loaded processor takes four times as long.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// UEFI HTTP boot → inspection → a small image → its user data → another image.
 pub async fn uefi_http() -> Result<()> {
-    let lab = Lab::new().await?;
-    let pictures = lab.file("images");
-    std::fs::create_dir(&pictures)?;
-    let first = images::small("first", &pictures).await?;
-    let second = images::small("second", &pictures).await?;
-    let folder = pictures.to_string_lossy().into_owned();
-    let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
-    let design = Design {
-        name: "host-0".into(),
-        mac: "52:54:00:00:00:10".into(),
-        firmware: Firmware::UefiHttp,
-        memory: 1024,
-        disk: 8 << 30,
-    };
-    let machine = Machine::new(&lab, design).await?;
-    let scenario = Scenario { lab, server };
+    let (scenario, [first, second]) = Scenario::start().await?;
+    let machine = scenario.machine(Firmware::UefiHttp).await?;
 
     let mut host = Scenario::host(&machine);
     scenario.server.apply(&host).await?;

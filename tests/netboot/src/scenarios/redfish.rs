@@ -8,12 +8,10 @@ use anyhow::{Result, ensure};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::images;
-use crate::lab::{ADDRESS, Lab};
-use crate::machine::{Boot, Design, Firmware, Machine};
+use crate::lab::ADDRESS;
+use crate::machine::{Boot, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
-use crate::scenario::{NAMESPACE, Scenario, assets};
-use crate::server::Server;
+use crate::scenario::{NAMESPACE, Scenario};
 
 /// Machines take seconds; a loaded processor takes four times as long.
 const DEADLINE: Duration = Duration::from_secs(180);
@@ -53,27 +51,13 @@ impl crate::redfish::Machine for Switched {
 
 /// UEFI HTTP boot → inspection → an image whose checksum is wrong → the image → its user data → another image → the host is deleted.
 pub async fn uefi_http() -> Result<()> {
-    let lab = Lab::new().await?;
-    let pictures = lab.file("images");
-    std::fs::create_dir(&pictures)?;
-    let (first, second) =
-        (images::small("first", &pictures).await?, images::small("second", &pictures).await?);
-    let folder = pictures.to_string_lossy().into_owned();
-    let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
-    let design = Design {
-        name: "host-0".into(),
-        mac: "52:54:00:00:00:10".into(),
-        firmware: Firmware::UefiHttp,
-        memory: 1024,
-        disk: 8 << 30,
-    };
-    let machine = Arc::new(Machine::new(&lab, design).await?);
+    let (scenario, [first, second]) = Scenario::start().await?;
+    let machine = Arc::new(scenario.machine(Firmware::UefiHttp).await?);
     let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
     let identity = Identity::self_signed(&[&ADDRESS.to_string()]);
     let (bmc, _serving) = service.clone().listen((ADDRESS, 0).into(), Some(identity)).await?;
     // A BMC may be busy.
     service.order(Order { method: "GET", path: "/Systems/1", times: 1, fault: Fault::Busy(Some(1)) });
-    let scenario = Scenario { lab, server };
 
     let mut host = Scenario::host(&machine);
     host["metadata"]["annotations"] = json!({});
