@@ -15,6 +15,5 @@
 //! [`pattern`] says which placeholders an expected output may have. `UPDATE_EXPECT=1` writes what was printed into the transcript.
 
 pub mod pattern;
-pub mod server;
 pub mod session;
 pub mod transcript;

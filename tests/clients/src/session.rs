@@ -5,10 +5,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use test_server::Server;
 use tokio::process::Command;
 
 use crate::pattern;
-use crate::server::Server;
 use crate::transcript::{Part, Step, Transcript};
 
 /// How long a command may take, and how long one is repeated until it matches.
@@ -63,7 +63,10 @@ pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
     let directory = tempfile::tempdir()?;
     let mut session = Session::new(directory.path(), tools)?;
     let server = match &transcript.server {
-        Some(options) => Some(Server::start(&tools.firstlight, directory.path(), options).await?),
+        Some(options) => {
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            Some(Server::start(&tools.firstlight, directory.path(), &options).await?)
+        }
         None => None,
     };
     for part in &mut transcript.parts {

@@ -9,7 +9,6 @@
 
 use std::time::Duration;
 
-use clients::server::Server;
 use clients::session::Tools;
 use futures::TryStreamExt;
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest};
@@ -19,11 +18,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{
     DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::discovery::{Discovery, Scope, pinned_kind};
 use kube::{Api, Client, Config, ResourceExt};
 use serde_json::{Value, json};
+use test_server::Server;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -37,10 +36,9 @@ async fn with_server(test: impl AsyncFnOnce(Config, Client)) {
         }
     };
     let directory = tempfile::tempdir().unwrap();
-    let none = ["--controllers".to_owned(), "none".to_owned()];
-    let server = Server::start(&tools.firstlight, directory.path(), &none).await.unwrap();
-    let kubeconfig = Kubeconfig::read_from(directory.path().join("data/kubeconfig")).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let server =
+        Server::start(&tools.firstlight, directory.path(), &["--controllers", "none"]).await.unwrap();
+    let config = server.config().await.unwrap();
     let client = Client::try_from(config.clone()).unwrap();
     tokio::time::timeout(DEADLINE, test(config, client)).await.expect("done in time");
     drop(server);

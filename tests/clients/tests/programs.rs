@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::process::Stdio;
 use std::time::Duration;
 
-use clients::server::Server;
 use clients::session::{Tools, root};
+use test_server::Server;
 use tokio::process::Command;
 
 const DEADLINE: Duration = Duration::from_secs(300);
@@ -21,9 +21,9 @@ fn tools() -> Option<Tools> {
 async fn run(program: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let Some(tools) = tools() else { return };
     let directory = tempfile::tempdir().unwrap();
-    let none = ["--controllers".to_owned(), "none".to_owned()];
-    let server = Server::start(&tools.firstlight, directory.path(), &none).await.unwrap();
-    let kubeconfig = directory.path().join("data/kubeconfig");
+    let server =
+        Server::start(&tools.firstlight, directory.path(), &["--controllers", "none"]).await.unwrap();
+    let kubeconfig = server.kubeconfig();
     let mut variables: Vec<(&str, &OsStr)> =
         variables.iter().map(|(name, value)| (*name, value.as_ref())).collect();
     variables.push(("KUBECONFIG", kubeconfig.as_os_str()));

@@ -8,17 +8,16 @@
 )]
 
 use std::collections::BTreeMap;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client};
 use machinery::random::Random;
 use redb::ReadableDatabase;
+use test_server::Server;
 use tokio::sync::mpsc;
 
 const WRITERS: u64 = 8;
@@ -32,45 +31,13 @@ struct Write {
     revision: u64,
 }
 
-struct Server {
-    child: Child,
-    client: Client,
+/// A server without controllers on `directory`.
+async fn start(binary: &Path, directory: &Path) -> Server {
+    Server::start(binary, directory, &["--controllers", "none"]).await.unwrap()
 }
 
-/// Whatever happens, no server outlives its test.
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-impl Server {
-    /// Starts it and waits until it says, as to systemd, that it is ready.
-    async fn start(binary: &Path, directory: &Path) -> Self {
-        let socket = directory.join("notify");
-        drop(std::fs::remove_file(&socket));
-        let ready = UnixDatagram::bind(&socket).unwrap();
-        ready.set_read_timeout(Some(PATIENCE)).unwrap();
-        let data = directory.join("data");
-        let child = Command::new(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--controllers", "none", "--data-dir"])
-            .arg(&data)
-            .env("NOTIFY_SOCKET", &socket)
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        ready.recv(&mut [0; 64]).expect("the server did not become ready");
-        let kubeconfig = Kubeconfig::read_from(data.join("kubeconfig")).unwrap();
-        let options = KubeConfigOptions::default();
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-        Self { child, client: Client::try_from(config).unwrap() }
-    }
-
-    fn config_maps(&self) -> Api<ConfigMap> {
-        Api::namespaced(self.client.clone(), "default")
-    }
+async fn config_maps(server: &Server) -> Api<ConfigMap> {
+    Api::namespaced(server.client().await.unwrap(), "default")
 }
 
 fn write_of(object: &ConfigMap) -> Write {
@@ -110,7 +77,7 @@ async fn write(
 
 /// Everything that is there, after comparing it with what was acknowledged.
 async fn check(server: &Server, acknowledged: &BTreeMap<u64, Write>) -> BTreeMap<u64, ConfigMap> {
-    let list = server.config_maps().list(&ListParams::default()).await.unwrap();
+    let list = config_maps(server).await.list(&ListParams::default()).await.unwrap();
     let mut found = BTreeMap::new();
     for object in list.items {
         let name = object.metadata.name.clone().unwrap();
@@ -133,16 +100,15 @@ async fn kill_under_load(binary: &Path) {
     let directory = tempfile::tempdir().unwrap();
     let mut acknowledged: BTreeMap<u64, Write> = BTreeMap::new();
     for _ in 0..KILLS {
-        let mut server = Server::start(binary, directory.path()).await;
+        let mut server = start(binary, directory.path()).await;
         let found = check(&server, &acknowledged).await;
         // The next round begins at what is there, which may be a write that nobody heard of.
         acknowledged.extend(found.iter().map(|(writer, object)| (*writer, write_of(object))));
         let highest = found.values().map(|object| write_of(object).revision).max().unwrap_or(0);
         let (done, mut answers) = mpsc::unbounded_channel();
+        let api = config_maps(&server).await;
         let writers: Vec<_> = (0..WRITERS)
-            .map(|writer| {
-                tokio::spawn(write(server.config_maps(), writer, found.get(&writer).cloned(), done.clone()))
-            })
+            .map(|writer| tokio::spawn(write(api.clone(), writer, found.get(&writer).cloned(), done.clone())))
             .collect();
         drop(done);
         let mut left = 1 + random.number() % 400;
@@ -153,7 +119,7 @@ async fn kill_under_load(binary: &Path) {
             acknowledged.insert(writer, write);
             left = left.saturating_sub(1);
             if left == 0 {
-                server.child.kill().unwrap();
+                server.kill().await.unwrap();
                 left = u64::MAX;
             }
         }
@@ -161,13 +127,13 @@ async fn kill_under_load(binary: &Path) {
             writer.await.unwrap();
         }
     }
-    let server = Server::start(binary, directory.path()).await;
+    let server = start(binary, directory.path()).await;
     check(&server, &acknowledged).await;
 }
 
 async fn start_twice(binary: &Path) {
     let directory = tempfile::tempdir().unwrap();
-    let first = Server::start(binary, directory.path()).await;
+    let first = start(binary, directory.path()).await;
     let second = Command::new(binary)
         .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(directory.path().join("data"))
@@ -175,14 +141,14 @@ async fn start_twice(binary: &Path) {
         .unwrap();
     let message = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(1), "{message}");
-    assert!(message.contains(&format!("process {}", first.child.id())), "{message}");
+    assert!(message.contains(&format!("process {}", first.id().unwrap())), "{message}");
     check(&first, &BTreeMap::new()).await;
 }
 
 /// As a newer version would leave it: the store says a format that this one does not know.
 async fn start_on_newer(binary: &Path) {
     let directory = tempfile::tempdir().unwrap();
-    drop(Server::start(binary, directory.path()).await);
+    start(binary, directory.path()).await.kill().await.unwrap();
     let data = directory.path().join("data");
     let store = data.join("store.redb");
     let database = redb::Database::open(&store).unwrap();

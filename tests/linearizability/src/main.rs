@@ -15,10 +15,10 @@ use clap::Parser;
 use linearizability::check::{Report, check};
 use linearizability::disk::{Faults, FaultyDisk};
 use linearizability::inside::{self, Met};
-use linearizability::process::Server;
 use linearizability::traffic::Traffic;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use test_server::Server;
 
 /// What a real server keeps for watches.
 const KEPT: u64 = 10_000;
@@ -61,17 +61,17 @@ fn kills(binary: &Path, time: Duration, seed: u64) -> Result<usize> {
     let finished = runtime.block_on(async {
         let until = clock.monotonic() + time;
         while clock.monotonic() < until {
-            let mut server = Server::start(binary, directory.path()).await?;
-            let client = server.client.clone();
+            let mut server = Server::start(binary, directory.path(), &["--controllers", "none"]).await?;
+            let client = server.client().await?;
             let kill = async {
                 clock.sleep(span(&random, 200, 4_000)).await;
-                drop(server.kill());
+                drop(server.kill().await);
             };
             traffic.during(&client, kill).await;
             count += 1;
         }
-        let server = Server::start(binary, directory.path()).await?;
-        anyhow::Ok(traffic.finish(&server.client).await)
+        let server = Server::start(binary, directory.path(), &["--controllers", "none"]).await?;
+        anyhow::Ok(traffic.finish(&server.client().await?).await)
     })?;
     Ok(tell(&format!("kill -9 of the server, {count} times"), finished, &check(&traffic.history, KEPT)))
 }

@@ -1,0 +1,97 @@
+//! A firstlight process for a test: started, awaited, ended with the test.
+
+use std::fs::OpenOptions;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::process::{Child, Command};
+
+/// How long a server may take until it serves, on a busy machine.
+const START: Duration = Duration::from_secs(60);
+
+/// A running `firstlight serve`. Dropping it kills it.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    data: PathBuf,
+}
+
+impl Server {
+    /// Starts `binary serve OPTIONS` on `directory/data`, listening on a free port of loopback, its log appended to
+    /// `directory/server.log`, and waits until it says, as to systemd, that it is ready.
+    ///
+    /// # Errors
+    /// Where it ends or is not ready in a minute, with its log.
+    pub async fn start(binary: &Path, directory: &Path, options: &[&str]) -> Result<Self> {
+        let socket = directory.join("notify");
+        // An earlier server of this directory may have left it.
+        drop(std::fs::remove_file(&socket));
+        let ready = UnixDatagram::bind(&socket)?;
+        ready.set_nonblocking(true)?;
+        let ready = tokio::net::UnixDatagram::from_std(ready)?;
+        let (data, log) = (directory.join("data"), directory.join("server.log"));
+        let mut child = Command::new(binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(&data)
+            .args(options)
+            .env("NOTIFY_SOCKET", &socket)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(OpenOptions::new().create(true).append(true).open(&log)?)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", binary.display()))?;
+        let mut message = [0; 64];
+        let started = tokio::time::timeout(START, async {
+            tokio::select! {
+                biased;
+                received = ready.recv(&mut message) => received.map(drop).context("the notification"),
+                ended = child.wait() => Err(anyhow!("the server ended: {ended:?}")),
+            }
+        });
+        let outcome =
+            started.await.unwrap_or_else(|_| Err(anyhow!("the server is not ready after {START:?}")));
+        outcome.with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;
+        Ok(Self { child, data })
+    }
+
+    /// The administrator's.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.data.join("kubeconfig")
+    }
+
+    /// The administrator's, read: with the server's address.
+    ///
+    /// # Errors
+    /// Where the server's kubeconfig cannot be read.
+    pub async fn config(&self) -> Result<Config> {
+        let kubeconfig = Kubeconfig::read_from(self.kubeconfig())?;
+        Ok(Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
+    }
+
+    /// A client with the administrator's kubeconfig.
+    ///
+    /// # Errors
+    /// Where the server's kubeconfig cannot be read.
+    pub async fn client(&self) -> Result<Client> {
+        Ok(Client::try_from(self.config().await?)?)
+    }
+
+    /// Its process, while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// kill -9, and waits until it is gone.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub async fn kill(&mut self) -> Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
