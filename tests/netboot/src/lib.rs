@@ -10,6 +10,7 @@ pub mod dnsmasq;
 pub mod images;
 pub mod ipmi;
 pub mod lab;
+pub mod libvirt;
 pub mod lossy;
 pub mod machine;
 pub mod monitor;

@@ -43,6 +43,7 @@ const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>
 /// All of them.
 pub const SCENARIOS: &[Named] = &[
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
+    usual("redfish-sushy-tools", || Box::pin(redfish::sushy())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
     usual("ipmi", || Box::pin(ipmi::uefi_http())),

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::DEADLINE;
 use crate::lab::ADDRESS;
+use crate::libvirt::Libvirt;
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
-use crate::scenario::{Scenario, starts_with_partitions};
+use crate::scenario::{IPXE, Scenario, starts_with_partitions};
 
 /// A virtual machine behind a BMC.
 struct Switched(Arc<Machine>);
@@ -106,6 +107,27 @@ pub async fn uefi_http() -> Result<()> {
     scenario.server.delete(&host).await?;
     scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
     ensure!(!machine.is_on(), "a machine whose host is deleted is switched off");
+    ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
+    Ok(())
+}
+
+/// The same with sushy-tools on libvirt, which have their own idea of Redfish: BIOS with iPXE → an image → the host is deleted.
+pub async fn sushy() -> Result<()> {
+    let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
+    let machine = scenario.machine(0, Firmware::Bios).await?;
+    let _libvirt = Libvirt::start(&scenario.lab, &machine).await?;
+    scenario.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
+    let mut host = Scenario::host(&machine);
+    host["metadata"]["annotations"] = json!({});
+    host["spec"]["bmc"] = json!({"address": Libvirt::address(), "credentialsName": "bmc"});
+    host["spec"]["bootMode"] = "legacy".into();
+    host["spec"]["image"] = first.spec();
+    scenario.server.apply(&host).await?;
+    let on = (&host, &machine);
+    scenario.state("provisioned", DEADLINE, on).await?;
+    scenario.console("small image: first runs", DEADLINE, &machine).await?;
+    scenario.server.delete(&host).await?;
+    scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
     ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
     Ok(())
 }
