@@ -1,6 +1,8 @@
 //! Somebody whom installed systems call.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -34,9 +36,13 @@ impl Calls {
         Ok(Self(calls))
     }
 
-    /// The body of a call that has come.
-    pub fn next(&mut self) -> Option<String> {
-        self.0.try_recv().ok()
+    /// The body of the next call.
+    ///
+    /// # Errors
+    /// When none comes within `deadline`.
+    pub async fn heard(&mut self, deadline: Duration) -> Result<String> {
+        let call = tokio::time::timeout(deadline, self.0.recv()).await;
+        call.with_context(|| format!("nobody has called within {deadline:?}"))?.context("nobody listens")
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use machinery::clock::Clock;
-use parking_lot::Mutex;
 use serde_json::json;
 
 use super::{DEADLINE, redfish};
@@ -13,13 +12,12 @@ use crate::images;
 use crate::lab::ADDRESS;
 use crate::machine::{Design, Firmware};
 use crate::scenario::{IPXE, Scenario};
-use crate::wait::until;
 
 /// BIOS with iPXE, switched by Redfish → inspection → Debian of 940 MiB → cloud-init runs the host's user data and phones home.
 pub async fn cloud_init() -> Result<()> {
     let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
     let image = images::debian(&scenario.lab.file("images")).await?;
-    let calls = Mutex::new(Calls::listen().await?);
+    let mut calls = Calls::listen().await?;
     let design = Design { memory: 2048, ..Scenario::design(0, Firmware::Bios) };
     let (machine, _service, mut host) = redfish::described(&scenario, design).await?;
     let home = format!("http://{ADDRESS}:{PORT}/");
@@ -35,9 +33,8 @@ pub async fn cloud_init() -> Result<()> {
     scenario.server.apply(&host).await?;
     scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
     let provisioned = start.elapsed().as_secs_f64();
-    let called = until("cloud-init phones home", DEADLINE, || async { calls.lock().next() }).await;
-    let called =
-        called.map_err(|error| error.context(format!("--- its console\n{}", machine.console().tail())))?;
+    let called = calls.heard(DEADLINE).await;
+    let called = called.with_context(|| format!("--- its console\n{}", machine.console().tail()))?;
     ensure!(called.contains("hostname=host-0"), "{called}");
     writeln!(
         std::io::stdout(),
