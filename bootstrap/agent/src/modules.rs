@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
@@ -122,11 +123,23 @@ fn one(pattern: &[u8], at: usize, byte: u8) -> Step {
     }
 }
 
+/// What was tried. Two threads load: that of the kernel's messages, and that which looks at what is there.
+#[derive(Default)]
+struct Tried(Mutex<BTreeMap<String, Arc<Once>>>);
+
+impl Tried {
+    /// Does it unless it was done. While another thread does it, waits for that: the kernel refuses a module before those that it needs.
+    fn once(&self, name: &str, work: impl FnOnce()) {
+        let one = self.0.lock().entry(name.to_owned()).or_insert_with(|| Arc::new(Once::new())).clone();
+        one.call_once(work);
+    }
+}
+
 /// Loads modules into the running kernel, each one once.
 pub struct Loader {
     index: Index,
     folder: PathBuf,
-    tried: Mutex<BTreeSet<String>>,
+    tried: Tried,
     journal: Journal,
 }
 
@@ -142,17 +155,17 @@ impl Loader {
             })?,
             Err(_) => Index::default(),
         };
-        Ok(Self { index, folder: FOLDER.into(), tried: Mutex::default(), journal })
+        Ok(Self { index, folder: FOLDER.into(), tried: Tried::default(), journal })
     }
 
     /// Loads a module and what it depends on.
     pub fn load(&self, name: &str) {
         for module in self.index.order(name) {
-            if self.tried.lock().insert(module.name.clone())
-                && let Err(error) = load(&self.folder.join(&module.path))
-            {
-                self.journal.line(format!("kernel module {}: {error:#}", module.name));
-            }
+            self.tried.once(&module.name, || {
+                if let Err(error) = load(&self.folder.join(&module.path)) {
+                    self.journal.line(format!("kernel module {}: {error:#}", module.name));
+                }
+            });
         }
     }
 
@@ -238,6 +251,33 @@ mod tests {
         for (pattern, text, expected) in cases {
             assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
         }
+    }
+
+    #[test]
+    fn what_another_thread_loads_is_waited_for() {
+        let (tried, loaded) = (Tried::default(), Mutex::new(Vec::new()));
+        let (begins, begun) = std::sync::mpsc::channel();
+        let (ends, ended) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let (tried, loaded) = (&tried, &loaded);
+            scope.spawn(move || {
+                tried.once("net_failover", || {
+                    begins.send(()).unwrap();
+                    ended.recv().unwrap();
+                    loaded.lock().push("net_failover");
+                });
+            });
+            begun.recv().unwrap();
+            let second = scope.spawn(|| {
+                tried.once("net_failover", || loaded.lock().push("again"));
+                tried.once("virtio_net", || loaded.lock().push("virtio_net"));
+            });
+            // Other modules are not held up, and the one that needs the first is not loaded before it.
+            tried.once("virtio_blk", || loaded.lock().push("virtio_blk"));
+            assert!(!second.is_finished());
+            ends.send(()).unwrap();
+        });
+        assert_eq!(*loaded.lock(), ["virtio_blk", "net_failover", "virtio_net"]);
     }
 
     #[test]

@@ -63,8 +63,8 @@ pub enum Error {
     },
     /// Two full servers give machines addresses that clash.
     #[error(
-        "another DHCP server answers on {interface}: {server}. Run beside it (mode proxy), answer reserved machines only (mode reservations), \
-         or tell firstlight that this is meant"
+        "another DHCP server answers on {interface}: {server}. Run beside it (--netboot-dhcp proxy), answer reserved machines only \
+         (--netboot-dhcp reservations), or stop it; --netboot-beside-dhcp-server starts all the same"
     )]
     OtherServer {
         /// The interface.

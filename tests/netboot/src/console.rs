@@ -25,10 +25,12 @@ impl Console {
         String::from_utf8_lossy(&std::fs::read(&self.0).unwrap_or_default()).into_owned()
     }
 
-    /// The last lines, for an error.
+    /// The last lines, for an error. Of what was written over, the last is shown.
     pub fn tail(&self) -> String {
         let text = self.text();
-        let lines: Vec<&str> = text.lines().collect();
+        let shown =
+            |line: &'_ str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
+        let lines: Vec<String> = text.lines().map(shown).collect();
         lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
     }
 }

@@ -34,13 +34,24 @@ impl Image {
 /// # Errors
 /// When a program is missing that it is made with.
 pub async fn small(name: &str, folder: &Path) -> Result<Image> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images/make-small");
-    let path = folder.join(format!("{name}.raw"));
+    make("make-small", name, folder.join(format!("{name}.raw"))).await
+}
+
+/// Debian with cloud-init, of about 940 MiB.
+///
+/// # Errors
+/// As [`small`].
+pub async fn debian(folder: &Path) -> Result<Image> {
+    make("make-debian", "860", folder.join("debian.raw")).await
+}
+
+async fn make(script: &str, what: &str, path: PathBuf) -> Result<Image> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images").join(script);
     let (kernel, stub) = (assets().join("kernel"), assets().join("linuxx64.efi.stub"));
     let texts: Option<Vec<&str>> =
         [&script, &kernel, &stub, &path].iter().map(|path| path.to_str()).collect();
     let [script, kernel, stub, output] = texts.context("paths that are text")?[..] else { unreachable!() };
-    run(script, &[name, kernel, stub, output]).await?;
+    run(script, &[what, kernel, stub, output]).await?;
     let sum = run("sha256sum", &[output]).await?;
     let checksum = sum.split_whitespace().next().unwrap_or_default().to_owned();
     Ok(Image { path, checksum })

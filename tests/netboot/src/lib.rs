@@ -4,10 +4,16 @@
 //! not work. Everything lives in the network namespace of the process (`cargo xtask netboot` makes one), so that nothing of the host's
 //! network is touched, and what is left over ends with it.
 
+pub mod calls;
 pub mod console;
+pub mod dnsmasq;
 pub mod images;
+pub mod ipmi;
 pub mod lab;
+pub mod libvirt;
+pub mod lossy;
 pub mod machine;
+pub mod monitor;
 pub mod redfish;
 pub mod scenario;
 pub mod scenarios;

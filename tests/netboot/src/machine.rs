@@ -5,10 +5,13 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::process::{Child, Command};
 
 use crate::console::Console;
 use crate::lab::Lab;
+use crate::lossy;
+use crate::monitor::Monitor;
 
 /// Where Debian's `ovmf` puts UEFI firmware.
 const OVMF: &str = "/usr/share/OVMF";
@@ -26,15 +29,18 @@ pub enum Firmware {
     SecureBoot,
 }
 
-/// Where the machine starts from.
+/// Where the machine starts from when it is switched on. UEFI starts the next time, when the guest restarts, in the order of its own
+/// variables, as machines do whose BMC was told to start from the network once; BIOS asks the network each time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boot {
-    /// The network, then the disk.
+    /// The network.
     Network,
     /// The disk.
     Disk,
     /// A CD with this image.
     Cd(PathBuf),
+    /// As the firmware's own order says.
+    Own,
 }
 
 /// How a machine is made.
@@ -50,6 +56,10 @@ pub struct Design {
     pub memory: u32,
     /// Size of the disk in bytes.
     pub disk: u64,
+    /// Bytes that the disk writes in a second, where it is to be slow.
+    pub disk_speed: Option<u64>,
+    /// Its cable loses and doubles DHCP messages.
+    pub loses_dhcp: bool,
 }
 
 /// A machine that can be switched on and off. Switched off when dropped.
@@ -107,10 +117,12 @@ impl Machine {
     ///
     /// # Errors
     /// When QEMU is not installed or does not start.
-    pub fn power_on(&self, boot: &Boot) -> Result<()> {
+    pub async fn power_on(&self, boot: &Boot) -> Result<()> {
         if self.is_on() {
             return Ok(());
         }
+        let socket = self.console.path().with_extension("monitor");
+        let _ = std::fs::remove_file(&socket);
         let errors = std::fs::File::create(self.console.path().with_extension("qemu"))?;
         let process = Command::new("qemu-system-x86_64")
             .args(self.arguments(boot))
@@ -121,6 +133,27 @@ impl Machine {
             .spawn()
             .context("Debian's package qemu-system-x86 is needed")?;
         *self.process.lock() = Some(process);
+        if self.design.loses_dhcp {
+            lossy::carry(self.console.path()).await?;
+        }
+        self.let_firmware_choose_next_time(&socket, boot).await.with_context(|| {
+            let errors = self.console.path().with_extension("qemu");
+            format!("QEMU did not start: {}", std::fs::read_to_string(errors).unwrap_or_default())
+        })
+    }
+
+    /// What QEMU was told of the order holds for one start: it is told anew at each reset.
+    async fn let_firmware_choose_next_time(&self, socket: &Path, boot: &Boot) -> Result<()> {
+        let device = match boot {
+            _ if self.design.firmware == Firmware::Bios => return Ok(()),
+            Boot::Network => "nic",
+            Boot::Disk => "disk0",
+            Boot::Cd(_) => "cd0",
+            Boot::Own => return Ok(()),
+        };
+        let mut monitor = Monitor::connect(socket).await?;
+        let path = format!("/machine/peripheral/{device}");
+        monitor.ask("qom-set", json!({"path": path, "property": "bootindex", "value": -1})).await?;
         Ok(())
     }
 
@@ -143,34 +176,43 @@ impl Machine {
     }
 
     fn arguments(&self, boot: &Boot) -> Vec<String> {
-        let Design { name, mac, firmware, memory, .. } = &self.design;
-        let (network, disk) = match boot {
-            Boot::Network => (1, 2),
-            Boot::Disk => (2, 1),
-            Boot::Cd(_) => (3, 2),
+        let Design { name, mac, firmware, memory, disk_speed, .. } = &self.design;
+        let order = |device: &Boot, otherwise: &'static str| {
+            let first = std::mem::discriminant(device) == std::mem::discriminant(boot);
+            if first { ",bootindex=1" } else { otherwise }
         };
+        let is_bios = *firmware == Firmware::Bios;
+        // BIOS has no order of its own.
+        let network = order(&Boot::Network, if is_bios { ",bootindex=2" } else { "" });
+        let disk = order(&Boot::Disk, if is_bios { ",bootindex=3" } else { "" });
         let secure = *firmware == Firmware::SecureBoot;
         let machine = if secure { "q35,smm=on" } else { "q35" };
         let mut text = format!(
             "-name {name} -machine {machine} -accel tcg -cpu max -smp 1 -m {memory} -display none -nodefaults -no-user-config \
              -smbios type=1,manufacturer=Firstlight,product=Virtual,serial=serial-{name} \
              -chardev file,id=console,path={console},append=on -serial chardev:console \
+             -qmp unix:{monitor},server=on,wait=off \
              -netdev tap,id=network,ifname={tap},script=no,downscript=no \
-             -device virtio-net-pci,netdev=network,mac={mac},bootindex={network}{rom} \
-             -drive if=none,id=disk,format=raw,cache=unsafe,file={file} \
-             -device virtio-blk-pci,drive=disk,serial=disk-{name},bootindex={disk} \
+             -device virtio-net-pci,id=nic,netdev=network,mac={mac}{network}{rom} \
+             -drive if=none,id=disk,format=raw,cache=unsafe,file={file}{speed} \
+             -device virtio-blk-pci,id=disk0,drive=disk,serial=disk-{name}{disk} \
              -object rng-random,id=random,filename=/dev/urandom -device virtio-rng-pci,rng=random",
             // Without it QEMU's own iPXE comes before the firmware's network boot.
-            rom = if *firmware == Firmware::Bios { "" } else { ",romfile=" },
+            rom = if is_bios { "" } else { ",romfile=" },
             console = self.console.path().display(),
+            monitor = self.console.path().with_extension("monitor").display(),
             tap = self.tap,
             file = self.disk.display(),
+            speed = disk_speed.map(|bytes| format!(",throttling.bps-write={bytes}")).unwrap_or_default(),
         );
         if let Boot::Cd(image) = boot {
             let image = image.display();
             text += &format!(
-                " -drive if=none,id=cd,format=raw,media=cdrom,readonly=on,file={image} -device ide-cd,drive=cd,bootindex=1"
+                " -drive if=none,id=cd,format=raw,media=cdrom,readonly=on,file={image} -device ide-cd,id=cd0,drive=cd,bootindex=1"
             );
+        }
+        if self.design.loses_dhcp {
+            text += &lossy::arguments(self.console.path());
         }
         if let Some(variables) = &self.variables {
             let code = if secure { "OVMF_CODE_4M.secboot.fd" } else { "OVMF_CODE_4M.fd" };
@@ -183,7 +225,7 @@ impl Machine {
             text += " -global driver=cfi.pflash01,property=secure,value=on";
         }
         let version = if *firmware == Firmware::UefiPxe { "6" } else { "46" };
-        for family in version.chars().filter(|_| *firmware != Firmware::Bios) {
+        for family in version.chars().filter(|_| !is_bios) {
             text += &format!(" -fw_cfg name=opt/org.tianocore/IPv{family}PXESupport,string=n");
         }
         text.split_whitespace().map(str::to_owned).collect()

@@ -12,6 +12,9 @@ use crate::machine::{Design, Firmware, Machine};
 use crate::server::Server;
 use crate::wait::until;
 
+/// Where Debian's `ipxe` puts it.
+pub const IPXE: &str = "/usr/lib/ipxe";
+
 /// Namespace of the hosts.
 pub const NAMESPACE: &str = "default";
 
@@ -34,28 +37,74 @@ impl Scenario {
     /// # Errors
     /// What the lab, the images or the server lack.
     pub async fn start() -> Result<(Self, [Image; 2])> {
+        Self::start_with(&[], &[]).await
+    }
+
+    /// The same, with more to boot and more options of the server.
+    ///
+    /// # Errors
+    /// As [`Scenario::start`].
+    pub async fn start_with(more: &[&str], options: &[&str]) -> Result<(Self, [Image; 2])> {
+        let (lab, images) = Self::prepare().await?;
+        let server = Self::serve(&lab, more, options).await?;
+        Ok((Self { lab, server }, images))
+    }
+
+    /// The lab and the images, without a server.
+    ///
+    /// # Errors
+    /// What the lab or the images lack.
+    pub async fn prepare() -> Result<(Lab, [Image; 2])> {
         let lab = Lab::new().await?;
         let folder = lab.file("images");
         std::fs::create_dir(&folder)?;
         let images = [images::small("first", &folder).await?, images::small("second", &folder).await?];
-        let folder = folder.to_string_lossy().into_owned();
-        let server = Server::start(&lab, &[&assets()], &["--netboot-images", &folder]).await?;
-        Ok((Self { lab, server }, images))
+        Ok((lab, images))
     }
 
-    /// A machine for `host-0`, switched off, with an empty disk.
+    /// A server for a lab. It may be another one on the data of the first.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub async fn serve(lab: &Lab, more: &[&str], options: &[&str]) -> Result<Server> {
+        let folder = lab.file("images").to_string_lossy().into_owned();
+        let folder = ["--netboot-images", &folder];
+        let all: Vec<&str> = folder.into_iter().chain(options.iter().copied()).collect();
+        let own = assets();
+        let added: Vec<&Path> =
+            std::iter::once(own.as_path()).chain(more.iter().map(|path| Path::new(*path))).collect();
+        Server::start(lab, &added, &all).await
+    }
+
+    /// The machine for `host-NUMBER` (0 to 9), switched off, with an empty disk.
     ///
     /// # Errors
     /// As [`Machine::new`].
-    pub async fn machine(&self, firmware: Firmware) -> Result<Machine> {
-        let design = Design {
-            name: "host-0".into(),
-            mac: "52:54:00:00:00:10".into(),
+    pub async fn machine(&self, number: u8, firmware: Firmware) -> Result<Machine> {
+        Machine::new(&self.lab, Self::design(number, firmware)).await
+    }
+
+    /// How [`Scenario::machine`] makes one.
+    pub fn design(number: u8, firmware: Firmware) -> Design {
+        Design {
+            name: format!("host-{number}"),
+            mac: format!("52:54:00:00:00:1{number}"),
             firmware,
             memory: 1024,
             disk: 8 << 30,
-        };
-        Machine::new(&self.lab, design).await
+            disk_speed: None,
+            loses_dhcp: false,
+        }
+    }
+
+    /// Makes a Secret.
+    ///
+    /// # Errors
+    /// What the server says against it.
+    pub async fn secret(&self, name: &str, data: Value) -> Result<()> {
+        let metadata = json!({"name": name, "namespace": NAMESPACE});
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
+        self.server.apply(&secret).await
     }
 
     /// A host without a BMC for `machine`: a person switches it.
@@ -132,4 +181,15 @@ pub fn is_asked(host: &Value) -> bool {
 fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+/// Whether the disk has the signature of a partition table, at either of its two places.
+///
+/// # Errors
+/// When its file can't be read.
+pub fn starts_with_partitions(machine: &Machine) -> Result<bool> {
+    use std::io::Read as _;
+    let mut start = vec![0; 1024];
+    std::fs::File::open(machine.disk())?.read_exact(&mut start)?;
+    Ok(start[510..512] == [0x55, 0xaa] || &start[512..520] == b"EFI PART")
 }

@@ -11,7 +11,7 @@ use kube::{Client, Config};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::lab::{BRIDGE, Lab, run};
+use crate::lab::{ADDRESS, BRIDGE, Lab, run};
 use crate::wait::until;
 
 /// How long a start may take on a loaded machine.
@@ -46,7 +46,7 @@ impl Server {
             run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
         }
         let log = lab.file("server.log");
-        let process = Command::new(binary()?)
+        let mut process = Command::new(binary()?)
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir", folder, "--netboot-interface", BRIDGE])
             .args(options)
             .env("RUST_LOG", "info,netboot=debug,metal=debug")
@@ -57,12 +57,22 @@ impl Server {
             .spawn()?;
         let kubeconfig = data.join("kubeconfig");
         // What an earlier start wrote names a port that nobody listens on.
-        let waited = until("the server", START, || async {
-            let client = client(&kubeconfig).await.ok()?;
-            client.apiserver_version().await.ok().map(|_| client)
+        let waited = until("the server", START, || {
+            let ended = process.try_wait();
+            let kubeconfig = &kubeconfig;
+            async move {
+                if let Ok(Some(status)) = ended {
+                    return Some(Err(anyhow!("the server has ended: {status}")));
+                }
+                let client = client(kubeconfig).await.ok()?;
+                client.apiserver_version().await.ok()?;
+                // Machines are served last.
+                tokio::net::TcpStream::connect((ADDRESS, 8080)).await.ok()?;
+                Some(Ok(client))
+            }
         });
         let text = || std::fs::read_to_string(&log).unwrap_or_default();
-        let client = waited.await.map_err(|error| anyhow!("{error}\n{}", text()))?;
+        let client = waited.await.flatten().map_err(|error| anyhow!("{error}\n{}", text()))?;
         Ok(Self { process, client, log })
     }
 

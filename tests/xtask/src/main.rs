@@ -69,6 +69,9 @@ enum Command {
     Netboot {
         /// Only the scenarios whose names contain one of these.
         names: Vec<String>,
+        /// All scenarios, those too that take figures.
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
     },
     /// Move random graphs of objects from one server to another from many seeds, each with a fault somewhere; prints the seed that fails.
     Pivot {
@@ -108,8 +111,9 @@ fn main() -> anyhow::Result<()> {
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
         Command::Fuzz { arguments } => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
         Command::Linearizability { arguments } => linearizability::run(&workspace_root(), &arguments),
-        Command::Netboot { names } => {
+        Command::Netboot { mut names, all } => {
             let binary = suite::server(&workspace_root())?;
+            names.extend(all.then(|| "--all".to_owned()));
             suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
         Command::Pivot { seeds, from } => {

@@ -223,14 +223,48 @@ fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     let silent =
         at(&status.last_seen_time).map_or(limits::SILENCE, |seen| (now - seen).to_std().unwrap_or_default());
     let instruction = status.instruction.unwrap_or_default();
+    // An agent that restarts its machine ends with it; when it starts again it knows of no instruction.
+    let told = agent.spec.instruction.as_ref();
+    let has_left = told.is_some_and(|told| told.action == "Restart" && told.id == instruction.id)
+        && instruction.state == "Done";
     Agent {
         name: agent.metadata.name.clone().unwrap_or_default(),
         silent,
-        is_gone: silent >= limits::SILENCE,
+        is_gone: silent >= limits::SILENCE || has_left,
         since: at(&instruction.start_time),
         id: instruction.id,
         state: instruction.state,
         message: instruction.message.unwrap_or_default(),
         hardware: status.hardware,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machinery::clock::parse_rfc3339;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_is_gone_when_it_is_silent_or_has_restarted_its_machine() {
+        let now = parse_rfc3339("2026-11-22T09:01:00Z").unwrap();
+        let cases = [
+            ("Restart", "a", "Done", "2026-11-22T09:00:59Z", true),
+            ("Restart", "a", "Running", "2026-11-22T09:00:59Z", false),
+            // What it has done is an earlier instruction.
+            ("Restart", "b", "Done", "2026-11-22T09:00:59Z", false),
+            ("Deploy", "a", "Done", "2026-11-22T09:00:59Z", false),
+            ("PowerOff", "a", "Done", "2026-11-22T09:00:59Z", false),
+            ("Deploy", "a", "Running", "2026-11-22T09:00:15Z", true),
+        ];
+        for (action, told, state, seen, gone) in cases {
+            let agent = serde_json::from_value(json!({
+                "metadata": {"name": "52-54-00-00-00-01"},
+                "spec": {"instruction": {"id": told, "action": action}},
+                "status": {"lastSeenTime": seen, "instruction": {"id": "a", "state": state}},
+            }));
+            assert_eq!(view(&agent.unwrap(), now).is_gone, gone, "{action} {told} {state} {seen}");
+        }
     }
 }

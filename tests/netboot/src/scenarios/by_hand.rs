@@ -1,40 +1,30 @@
 //! Hosts without a BMC: the test is the person who switches them.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use serde_json::json;
 
+use super::DEADLINE;
 use crate::machine::{Boot, Firmware};
-use crate::scenario::{NAMESPACE, Scenario, is_asked};
+use crate::scenario::{IPXE, Scenario, is_asked};
 
-/// Machines take seconds; a loaded processor takes four times as long.
-const DEADLINE: Duration = Duration::from_secs(120);
-
-/// UEFI HTTP boot → inspection → a small image → its user data → another image.
-pub async fn uefi_http() -> Result<()> {
-    let (scenario, [first, second]) = Scenario::start().await?;
-    let machine = scenario.machine(Firmware::UefiHttp).await?;
+/// BIOS with iPXE → inspection → a small image → its user data → another image.
+pub async fn bios() -> Result<()> {
+    let (scenario, [first, second]) = Scenario::start_with(&[IPXE], &[]).await?;
+    let machine = scenario.machine(0, Firmware::Bios).await?;
 
     let mut host = Scenario::host(&machine);
     scenario.server.apply(&host).await?;
     scenario
         .wait("a person is asked to switch the machine on", DEADLINE, (&host, &machine), is_asked)
         .await?;
-    machine.power_on(&Boot::Network)?;
+    machine.power_on(&Boot::Network).await?;
     let found = scenario.state("available", DEADLINE, (&host, &machine)).await?;
     let hardware = &found["status"]["hardware"];
     ensure!(hardware["nics"][0]["mac"] == machine.design().mac, "{hardware:#}");
     ensure!(hardware["storage"][0]["sizeBytes"] == machine.design().disk, "{hardware:#}");
 
-    scenario
-        .server
-        .apply(&json!({
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {"name": "user-data", "namespace": NAMESPACE},
-            "stringData": {"userData": "echo \"user data: $(cat /sys/class/net/*/address | head -n 1)\"\n"},
-        }))
-        .await?;
+    let script = "echo \"user data: $(cat /sys/class/net/*/address | head -n 1)\"\n";
+    scenario.secret("user-data", json!({"userData": script})).await?;
     host["spec"]["image"] = first.spec();
     host["spec"]["userData"] = json!({"name": "user-data"});
     scenario.server.apply(&host).await?;
@@ -47,7 +37,7 @@ pub async fn uefi_http() -> Result<()> {
     scenario.state("deprovisioning", DEADLINE, (&host, &machine)).await?;
     scenario.wait("a person is asked to restart the machine", DEADLINE, (&host, &machine), is_asked).await?;
     machine.power_off().await;
-    machine.power_on(&Boot::Network)?;
+    machine.power_on(&Boot::Network).await?;
     scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
     scenario.console("small image: second runs", DEADLINE, &machine).await?;
     Ok(())

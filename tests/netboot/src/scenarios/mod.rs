@@ -1,21 +1,56 @@
 //! The scenarios, each with what a machine goes through.
 
 mod by_hand;
+mod debian;
+mod dhcp;
+mod discovery;
+mod faults;
+mod figures;
+mod ipmi;
 mod redfish;
+mod secure_boot;
+
+use std::time::Duration;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
+
+/// For each step of a scenario. Machines take seconds; a loaded processor takes many times as long.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// One scenario.
 pub struct Named {
     /// Its name.
     pub name: &'static str,
+    /// Whether it belongs to what runs when nothing is named.
+    pub by_default: bool,
+    /// Whether nothing runs beside it, since it takes figures.
+    pub alone: bool,
     /// What it does.
     pub run: fn() -> BoxFuture<'static, Result<()>>,
 }
 
+/// One that runs when nothing is named.
+const fn usual(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
+    Named { name, by_default: true, alone: false, run }
+}
+
+/// One that takes figures; it runs when it is named, or with `--all`.
+const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
+    Named { name, by_default: false, alone: true, run }
+}
+
 /// All of them.
 pub const SCENARIOS: &[Named] = &[
-    Named { name: "redfish-uefi-http", run: || Box::pin(redfish::uefi_http()) },
-    Named { name: "by-hand-uefi-http", run: || Box::pin(by_hand::uefi_http()) },
+    usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
+    usual("redfish-sushy-tools", || Box::pin(redfish::sushy())),
+    usual("by-hand-bios", || Box::pin(by_hand::bios())),
+    usual("discovery", || Box::pin(discovery::two())),
+    usual("ipmi", || Box::pin(ipmi::uefi_http())),
+    usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
+    usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
+    usual("faults", || Box::pin(faults::all())),
+    usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
+    usual("debian", || Box::pin(debian::cloud_init())),
+    figures("figures", || Box::pin(self::figures::all())),
 ];

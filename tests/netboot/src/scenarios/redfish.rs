@@ -2,21 +2,17 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::DEADLINE;
 use crate::lab::ADDRESS;
-use crate::machine::{Boot, Firmware, Machine};
+use crate::libvirt::Libvirt;
+use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::redfish::{Behaviour, Fault, Identity, Order, Service, Start};
-use crate::scenario::{NAMESPACE, Scenario};
-
-/// Machines take seconds; a loaded processor takes four times as long.
-const DEADLINE: Duration = Duration::from_secs(180);
-/// User and password of the service.
-const CREDENTIALS: (&str, &str) = ("admin", "correct horse");
+use crate::scenario::{IPXE, Scenario, starts_with_partitions};
 
 /// A virtual machine behind a BMC.
 struct Switched(Arc<Machine>);
@@ -28,8 +24,12 @@ impl crate::redfish::Machine for Switched {
 
     fn start(&self, start: Start) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async move {
-            let boot = if start.target == "Hdd" { Boot::Disk } else { Boot::Network };
-            self.0.power_on(&boot).map_err(io::Error::other)
+            let boot = match start.target.as_str() {
+                "Hdd" => Boot::Disk,
+                "None" => Boot::Own,
+                _ => Boot::Network,
+            };
+            self.0.power_on(&boot).await.map_err(io::Error::other)
         })
     }
 
@@ -49,16 +49,15 @@ impl crate::redfish::Machine for Switched {
     }
 }
 
-/// UEFI HTTP boot → inspection → an image whose checksum is wrong → the image → its user data → another image → the host is deleted.
-pub async fn uefi_http() -> Result<()> {
-    let (scenario, [first, second]) = Scenario::start().await?;
-    let machine = Arc::new(scenario.machine(Firmware::UefiHttp).await?);
+/// A machine, the service that switches it, and the host that describes both; the Secret with the credentials is there.
+pub(super) async fn described(
+    scenario: &Scenario,
+    design: Design,
+) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
+    let machine = Arc::new(Machine::new(&scenario.lab, design).await?);
     let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
     let identity = Identity::self_signed(&[&ADDRESS.to_string()]);
     let (bmc, _serving) = service.clone().listen((ADDRESS, 0).into(), Some(identity)).await?;
-    // A BMC may be busy.
-    service.order(Order { method: "GET", path: "/Systems/1", times: 1, fault: Fault::Busy(Some(1)) });
-
     let mut host = Scenario::host(&machine);
     host["metadata"]["annotations"] = json!({});
     host["spec"]["bmc"] = json!({
@@ -66,16 +65,18 @@ pub async fn uefi_http() -> Result<()> {
         "credentialsName": "bmc",
         "disableCertificateVerification": true,
     });
-    for (name, data) in [
-        ("bmc", json!({"username": CREDENTIALS.0, "password": CREDENTIALS.1})),
-        ("user-data", json!({"userData": "echo user data of host-0\n"})),
-    ] {
-        let metadata = json!({"name": name, "namespace": NAMESPACE});
-        scenario
-            .server
-            .apply(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
-            .await?;
-    }
+    scenario.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
+    Ok((machine, service, host))
+}
+
+/// UEFI HTTP boot → inspection → an image whose checksum is wrong → the image → its user data → another image → the host is deleted.
+pub async fn uefi_http() -> Result<()> {
+    let (scenario, [first, second]) = Scenario::start().await?;
+    let (machine, service, mut host) = described(&scenario, Scenario::design(0, Firmware::UefiHttp)).await?;
+    // A BMC may be busy.
+    service.order(Order { method: "GET", path: "/Systems/1", times: 1, fault: Fault::Busy(Some(1)) });
+
+    scenario.secret("user-data", json!({"userData": "echo user data of host-0\n"})).await?;
     host["spec"]["userData"] = json!({"name": "user-data"});
     let mut wrong = first.spec();
     wrong["checksum"] = "0".repeat(64).into();
@@ -83,7 +84,7 @@ pub async fn uefi_http() -> Result<()> {
     scenario.server.apply(&host).await?;
 
     let on = (&host, machine.as_ref());
-    let failed = |host: &serde_json::Value| host["status"]["errorType"] == "provisioning error";
+    let failed = |host: &Value| host["status"]["errorType"] == "provisioning error";
     let found = scenario.wait("the checksum is found wrong", DEADLINE, on, failed).await?;
     let message = found["status"]["errorMessage"].as_str().unwrap_or_default().to_owned();
     ensure!(message.contains(&first.checksum), "an error that says what the sum is: {message}");
@@ -104,16 +105,29 @@ pub async fn uefi_http() -> Result<()> {
     scenario.console("small image: second runs", DEADLINE, &machine).await?;
 
     scenario.server.delete(&host).await?;
-    scenario.wait("the host is gone", DEADLINE, on, serde_json::Value::is_null).await?;
+    scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
     ensure!(!machine.is_on(), "a machine whose host is deleted is switched off");
     ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
     Ok(())
 }
 
-/// Whether the disk has the signature of a partition table, at either of its two places.
-fn starts_with_partitions(machine: &Machine) -> Result<bool> {
-    use std::io::Read as _;
-    let mut start = vec![0; 1024];
-    std::fs::File::open(machine.disk())?.read_exact(&mut start)?;
-    Ok(start[510..512] == [0x55, 0xaa] || &start[512..520] == b"EFI PART")
+/// The same with sushy-tools on libvirt, which have their own idea of Redfish: BIOS with iPXE → an image → the host is deleted.
+pub async fn sushy() -> Result<()> {
+    let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
+    let machine = scenario.machine(0, Firmware::Bios).await?;
+    let _libvirt = Libvirt::start(&scenario.lab, &machine).await?;
+    scenario.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
+    let mut host = Scenario::host(&machine);
+    host["metadata"]["annotations"] = json!({});
+    host["spec"]["bmc"] = json!({"address": Libvirt::address(), "credentialsName": "bmc"});
+    host["spec"]["bootMode"] = "legacy".into();
+    host["spec"]["image"] = first.spec();
+    scenario.server.apply(&host).await?;
+    let on = (&host, &machine);
+    scenario.state("provisioned", DEADLINE, on).await?;
+    scenario.console("small image: first runs", DEADLINE, &machine).await?;
+    scenario.server.delete(&host).await?;
+    scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
+    ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
+    Ok(())
 }

@@ -1,0 +1,112 @@
+//! A machine of libvirt behind sushy-tools: somebody else's Redfish.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use tokio::process::{Child, Command};
+
+use crate::lab::{ADDRESS, BRIDGE, Lab, run};
+use crate::machine::Machine;
+use crate::scenario::assets;
+use crate::wait::until;
+
+/// The port of sushy-tools.
+const PORT: u16 = 8000;
+
+/// The machine's id for libvirt, and in the path of Redfish.
+const ID: &str = "5f1e1d00-0000-4000-8000-000000000010";
+
+/// libvirt's own, not that of a user.
+const SYSTEM: &str = "qemu:///system";
+
+/// How long each program's start may take on a loaded machine.
+const START: Duration = Duration::from_secs(120);
+
+/// What libvirt writes stays in this scenario's mounts. A /dev/kvm that opens but does not work costs libvirt a minute for each question.
+const PREPARE: &str = r#"
+for folder in /run /etc/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
+  mkdir -p $folder && mount -t tmpfs tmpfs $folder
+done
+printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\ncgroup_controllers = []\nnamespaces = []\nremember_owner = 0\n' \
+  > /etc/libvirt/qemu.conf
+if [ -e /dev/kvm ]; then
+  mknod "$0/no-kvm" c 1 3
+  chmod 000 "$0/no-kvm"
+  mount --bind "$0/no-kvm" /dev/kvm
+fi
+"#;
+
+/// libvirt and sushy-tools; gone when dropped.
+pub struct Libvirt {
+    _processes: [Child; 2],
+}
+
+impl Libvirt {
+    /// Gives libvirt a machine with BIOS that has the disk, the address and the console of `machine`, which itself stays off.
+    ///
+    /// # Errors
+    /// Without what `tests/netboot/install-tools` installs.
+    pub async fn start(lab: &Lab, machine: &Machine) -> Result<Self> {
+        let folder = lab.folder().to_str().context("a folder that is text")?;
+        run("sh", &["-e", "-c", PREPARE, folder]).await?;
+        let log = |name: &str| std::fs::File::create(lab.file(name));
+        let daemon = Command::new("libvirtd")
+            .stdout(Stdio::null())
+            .stderr(log("libvirt.log")?)
+            .kill_on_drop(true)
+            .spawn()
+            .context("Debian's package libvirt-daemon is needed")?;
+        let is_up = || async { run("virsh", &["-c", SYSTEM, "list"]).await.ok() };
+        until("libvirt", START, is_up).await?;
+        let description = lab.file("domain.xml");
+        std::fs::write(&description, domain(machine))?;
+        let description = description.to_str().context("a path that is text")?;
+        run("virsh", &["-c", SYSTEM, "define", description]).await?;
+
+        let configuration = lab.file("sushy.conf");
+        let text = format!(
+            "SUSHY_EMULATOR_LISTEN_IP = '{ADDRESS}'\nSUSHY_EMULATOR_LISTEN_PORT = {PORT}\n\
+             SUSHY_EMULATOR_LIBVIRT_URI = '{SYSTEM}'\nSUSHY_EMULATOR_STATE_DIR = '{folder}'\n"
+        );
+        std::fs::write(&configuration, text)?;
+        let sushy = Command::new(assets().join("../python/bin/sushy-emulator"))
+            .arg("--config")
+            .arg(&configuration)
+            .stdout(Stdio::null())
+            .stderr(log("sushy.log")?)
+            .kill_on_drop(true)
+            .spawn()
+            .context("sushy-tools is needed: run tests/netboot/install-tools")?;
+        let is_up = || async { tokio::net::TcpStream::connect((ADDRESS, PORT)).await.ok() };
+        until("sushy-tools", START, is_up).await?;
+        Ok(Self { _processes: [daemon, sushy] })
+    }
+
+    /// `spec.bmc.address` of the machine's host.
+    pub fn address() -> String {
+        format!("redfish+http://{ADDRESS}:{PORT}/redfish/v1/Systems/{ID}")
+    }
+}
+
+fn domain(machine: &Machine) -> String {
+    let (design, disk, console) = (machine.design(), machine.disk(), machine.console().path());
+    let path = |path: &Path| path.display().to_string();
+    format!(
+        "<domain type='qemu'><name>{name}</name><uuid>{ID}</uuid><memory unit='MiB'>{memory}</memory><vcpu>1</vcpu>
+         <os><type arch='x86_64' machine='q35'>hvm</type><boot dev='network'/></os>
+         <features><acpi/><apic/></features><cpu mode='maximum'/>
+         <devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
+         <disk type='file' device='disk'><driver name='qemu' type='raw' cache='unsafe'/>
+         <source file='{disk}'/><target dev='vda' bus='virtio'/></disk>
+         <interface type='bridge'><mac address='{mac}'/><source bridge='{BRIDGE}'/><model type='virtio'/></interface>
+         <serial type='file'><source path='{console}' append='on'/></serial>
+         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng></devices></domain>",
+        name = design.name,
+        memory = design.memory,
+        mac = design.mac,
+        disk = path(disk),
+        console = path(console),
+    )
+}

@@ -1,0 +1,45 @@
+//! A Debian with cloud-init, as sites have it.
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result, ensure};
+use machinery::clock::Clock;
+use serde_json::json;
+
+use super::{DEADLINE, redfish};
+use crate::calls::{Calls, PORT};
+use crate::images;
+use crate::lab::ADDRESS;
+use crate::machine::{Design, Firmware};
+use crate::scenario::{IPXE, Scenario};
+
+/// BIOS with iPXE, switched by Redfish → inspection → Debian of 940 MiB → cloud-init runs the host's user data and phones home.
+pub async fn cloud_init() -> Result<()> {
+    let (scenario, _) = Scenario::start_with(&[IPXE], &[]).await?;
+    let image = images::debian(&scenario.lab.file("images")).await?;
+    let mut calls = Calls::listen().await?;
+    let design = Design { memory: 2048, ..Scenario::design(0, Firmware::Bios) };
+    let (machine, _service, mut host) = redfish::described(&scenario, design).await?;
+    let home = format!("http://{ADDRESS}:{PORT}/");
+    let user_data = json!({
+        "runcmd": [["sh", "-c", "echo user data of $(hostname) > /dev/ttyS0"]],
+        "phone_home": {"url": home, "post": ["instance_id", "hostname"], "tries": 20},
+    });
+    scenario.secret("user-data", json!({"userData": format!("#cloud-config\n{user_data}\n")})).await?;
+    host["spec"]["userData"] = json!({"name": "user-data"});
+    host["spec"]["bootMode"] = "legacy".into();
+    host["spec"]["image"] = image.spec();
+    let start = Clock::system().monotonic();
+    scenario.server.apply(&host).await?;
+    scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
+    let provisioned = start.elapsed().as_secs_f64();
+    let called = calls.heard(DEADLINE).await;
+    let called = called.with_context(|| format!("--- its console\n{}", machine.console().tail()))?;
+    ensure!(called.contains("hostname=host-0"), "{called}");
+    writeln!(
+        std::io::stdout(),
+        "figure: firstlight, BIOS, Debian of 940 MiB: from the description, image written after {provisioned:.1} s, cloud-init finished after {:.1} s",
+        start.elapsed().as_secs_f64()
+    )?;
+    scenario.console("user data of host-0", DEADLINE, &machine).await
+}

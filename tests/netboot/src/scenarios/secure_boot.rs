@@ -1,0 +1,33 @@
+//! Secure Boot: what nobody has signed does not start.
+
+use anyhow::Result;
+
+use super::DEADLINE;
+use crate::lab::run;
+use crate::machine::{Boot, Firmware};
+use crate::scenario::Scenario;
+
+/// The key of OVMF's test variables, its password, and its certificate.
+const KEY: (&str, &str, &str) =
+    ("/usr/share/ovmf/PkKek-1-snakeoil.key", "pass:snakeoil", "/usr/share/ovmf/PkKek-1-snakeoil.pem");
+
+/// The unified kernel image is refused, then signed by the site, and started.
+pub async fn unsigned_and_signed() -> Result<()> {
+    let (scenario, _) = Scenario::start().await?;
+    let machine = scenario.machine(0, Firmware::SecureBoot).await?;
+    let host = Scenario::host(&machine);
+    scenario.server.apply(&host).await?;
+    machine.power_on(&Boot::Network).await?;
+    scenario.console("Access Denied", DEADLINE, &machine).await?;
+    machine.power_off().await;
+
+    let file = |name: &str| scenario.lab.file(name).to_string_lossy().into_owned();
+    let (key, image, signed) = (file("key"), file("data/netboot/made/firstlight.efi"), file("signed.efi"));
+    let (encrypted, password, certificate) = KEY;
+    run("openssl", &["rsa", "-in", encrypted, "-passin", password, "-out", &key]).await?;
+    run("sbsign", &["--key", &key, "--cert", certificate, "--output", &signed, &image]).await?;
+    std::fs::rename(&signed, &image)?;
+    machine.power_on(&Boot::Network).await?;
+    scenario.state("available", DEADLINE, (&host, &machine)).await?;
+    Ok(())
+}
