@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::normal::without_status;
+
 /// What Secrets and ConfigMaps hold. A target that adds to it holds something else.
 const CONTENT: &[&str] = &["data", "binaryData"];
 
@@ -20,6 +22,18 @@ impl Comparison {
         let mut comparison = Self::default();
         comparison.walk("", wanted, there);
         comparison
+    }
+
+    /// Compares two whole objects, of which status and owners may be missing.
+    pub fn but_for_owners(wanted: &Value, there: &Value) -> Self {
+        let bare = |object: &Value| {
+            let mut object = without_status(object);
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                metadata.remove("ownerReferences");
+            }
+            object
+        };
+        Self::of(&bare(wanted), &bare(there))
     }
 
     fn walk(&mut self, path: &str, wanted: &Value, there: &Value) {

@@ -48,6 +48,15 @@ pub fn normal(mut object: Value) -> Value {
     object
 }
 
+/// The same without the status.
+pub fn without_status(object: &Value) -> Value {
+    let mut object = normal(object.clone());
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    object
+}
+
 /// `Paused` conditions and observed generations tell of a server's own history.
 fn normal_status(value: &mut Value) {
     match value {

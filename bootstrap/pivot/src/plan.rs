@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Fate, Graph};
+use crate::graph::{ELSEWHERE, Fate, Graph};
 use crate::object::Key;
 
 /// One object that moves.
@@ -57,7 +57,9 @@ impl Plan {
                     Fate::Moves | Fate::Stays(_) => None,
                 },
                 kept: graph.kept[index].map(ToOwned::to_owned),
-                shared: node.facts.global || graph.shared_globally[index],
+                shared: node.facts.global
+                    || graph.shared_globally[index]
+                    || graph.kept[index] == Some(ELSEWHERE),
             }
         };
         let groups = graph.groups().into_iter().map(|group| group.into_iter().map(step).collect()).collect();

@@ -1,5 +1,5 @@
-//! Random graphs of objects: owners, several of them, in circles, cluster-scoped; strangers. ClusterClasses are not among them as long as servers
-//! refuse them, nor are owners that are missing: the garbage collector of the source takes care of these.
+//! Random graphs of objects in several namespaces: owners, several of them, in circles, missing, staying; ClusterClasses that Clusters of
+//! several namespaces share; cluster-scoped objects; strangers.
 
 use anyhow::{Context, Result};
 use machinery::random::Random;
@@ -14,9 +14,10 @@ pub struct Graphs {
     patterns: Objects,
 }
 
-/// A cluster-scoped kind whose objects move with what they own.
-pub const IDENTITIES: &str = "identities.graphs.test";
-const IDENTITY_PATH: &str = "/apis/graphs.test/v1/identities";
+/// Where Clusters and what belongs to them stand; the first one is what a pivot of one namespace moves.
+pub const NAMESPACES: &[&str] = &["default", "other"];
+/// Where ClusterClasses may stand, too.
+pub const CLASSES: &str = "classes";
 
 /// Kinds of what hangs below a Cluster, by a part of their keys.
 const DEPENDENTS: &[&str] = &[
@@ -36,6 +37,8 @@ struct Graph<'a> {
     patterns: &'a Objects,
     random: &'a Random,
     made: Vec<(String, Value)>,
+    /// Names and namespaces of the ClusterClasses.
+    classes: Vec<(String, &'static str)>,
 }
 
 impl Graphs {
@@ -49,7 +52,7 @@ impl Graphs {
     /// # Errors
     /// Where the store refuses.
     pub async fn plant(&self, place: &Place, random: &Random) -> Result<()> {
-        let mut graph = Graph { patterns: &self.patterns, random, made: Vec::new() };
+        let mut graph = Graph { patterns: &self.patterns, random, made: Vec::new(), classes: Vec::new() };
         graph.grow()?;
         let mut operations = Vec::new();
         for (key, object) in graph.made {
@@ -74,33 +77,100 @@ impl Graph<'_> {
     }
 
     fn grow(&mut self) -> Result<()> {
-        for number in 0..=self.below(3) {
-            let cluster = self.make("cluster.x-k8s.io/clusters/", &format!("cluster-{number}"), &[])?;
-            if self.chance(25) {
-                self.made[cluster].1["spec"]["paused"] = true.into();
-            }
-            let mut family = vec![cluster];
-            for child in 0..self.below(9) {
-                let owner = family[self.below(family.len())];
-                let kind = DEPENDENTS[self.below(DEPENDENTS.len())];
-                let index = self.make(kind, &format!("child-{number}-{child}"), &[owner])?;
-                family.push(index);
-            }
-            self.tangle(&family);
-            if self.chance(30) {
-                let labelled = self.make("/secrets/default/stranger", &format!("labelled-{number}"), &[])?;
-                self.made[labelled].1["metadata"]["labels"] =
-                    json!({"cluster.x-k8s.io/cluster-name": format!("cluster-{number}")});
-            }
+        for number in 0..self.below(3) {
+            self.class(number)?;
         }
-        for number in 0..self.below(4) {
-            self.make("/configmaps/default/stranger", &format!("stranger-{number}"), &[])?;
+        for number in 0..=self.below(3) {
+            let namespace = NAMESPACES[if number == 0 { 0 } else { self.below(NAMESPACES.len()) }];
+            self.family(number, namespace)?;
+        }
+        let strangers = self.below(4);
+        for number in 0..strangers {
+            let stranger =
+                self.make("/configmaps/default/stranger", "default", &format!("stranger-{number}"), &[])?;
+            let owned = self.below(self.made.len());
+            if self.chance(30) && self.may_be_owned(owned) {
+                self.own(stranger, owned);
+            }
         }
         if self.chance(40) {
             let identity = self.identity();
-            self.make("/secrets/default/stranger", "credentials", &[identity])?;
+            self.make("/secrets/default/stranger", "default", "credentials", &[identity])?;
         }
         Ok(())
+    }
+
+    /// What hangs below a Cluster stands beside it; strangers stand in the first namespace.
+    fn may_be_owned(&self, index: usize) -> bool {
+        let object = &self.made[index].1;
+        object["metadata"]["ownerReferences"].is_array() && object["metadata"]["namespace"] == NAMESPACES[0]
+    }
+
+    /// A ClusterClass and a template that it owns.
+    fn class(&mut self, number: usize) -> Result<()> {
+        let (name, template) = (format!("class-{number}"), format!("template-{number}"));
+        let namespace = if self.chance(50) { CLASSES } else { NAMESPACES[0] };
+        let reference = |kind: &str, name: &str| {
+            json!({"templateRef": {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind, "name": name}})
+        };
+        let mut object = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass",
+            "metadata": {"name": name, "namespace": namespace, "uid": self.random.uid(),
+                         "creationTimestamp": "2027-01-01T00:00:00Z", "generation": 1},
+            "spec": {"controlPlane": reference("DevMachineTemplate", &template),
+                     "infrastructure": reference("DevClusterTemplate", "missing")},
+        });
+        if self.chance(25) {
+            object["metadata"]["annotations"] = json!({"cluster.x-k8s.io/paused": ""});
+        }
+        self.made.push((format!("/registry/cluster.x-k8s.io/clusterclasses/{namespace}/{name}"), object));
+        let class = self.made.len() - 1;
+        self.make("/devmachinetemplates/", namespace, &template, &[class])?;
+        self.classes.push((name, namespace));
+        Ok(())
+    }
+
+    /// A Cluster and what belongs to it.
+    fn family(&mut self, number: usize, namespace: &'static str) -> Result<()> {
+        let cluster =
+            self.make("cluster.x-k8s.io/clusters/", namespace, &format!("cluster-{number}"), &[])?;
+        if self.chance(25) {
+            self.made[cluster].1["spec"]["paused"] = true.into();
+        }
+        if !self.classes.is_empty() && self.chance(60) {
+            let (class, beside) = self.classes[self.below(self.classes.len())].clone();
+            let mut reference = json!({"name": class});
+            if beside != namespace || self.chance(50) {
+                reference["namespace"] = beside.into();
+            }
+            self.made[cluster].1["spec"]["topology"] = json!({"classRef": reference, "version": "v1.35.0"});
+        }
+        let mut family = vec![cluster];
+        for child in 0..self.below(9) {
+            let owner = family[self.below(family.len())];
+            let kind = DEPENDENTS[self.below(DEPENDENTS.len())];
+            let index = self.make(kind, namespace, &format!("child-{number}-{child}"), &[owner])?;
+            if self.chance(15) {
+                self.own_by_missing(index);
+            }
+            family.push(index);
+        }
+        self.tangle(&family);
+        if self.chance(30) {
+            let name = format!("labelled-{number}");
+            let labelled = self.make("/secrets/default/stranger", namespace, &name, &[])?;
+            self.made[labelled].1["metadata"]["labels"] =
+                json!({"cluster.x-k8s.io/cluster-name": format!("cluster-{number}")});
+        }
+        Ok(())
+    }
+
+    /// An owner that is gone, of a kind that is gone, too: a garbage collector leaves such references alone.
+    fn own_by_missing(&mut self, owned: usize) {
+        let reference =
+            json!({"apiVersion": "gone.test/v1", "kind": "Gone", "name": "gone", "uid": self.random.uid()});
+        self.add_owner(owned, reference);
     }
 
     fn identity(&mut self) -> usize {
@@ -114,15 +184,16 @@ impl Graph<'_> {
         self.made.len() - 1
     }
 
-    /// Clones a pattern under another name and with these owners.
-    fn make(&mut self, part: &str, name: &str, owners: &[usize]) -> Result<usize> {
+    /// Clones a pattern under another name, in a namespace and with these owners.
+    fn make(&mut self, part: &str, namespace: &str, name: &str, owners: &[usize]) -> Result<usize> {
         let pattern = self.patterns.iter().find(|(key, _)| key.contains(part));
         let (key, pattern) = pattern.with_context(|| format!("there is no pattern {part}"))?;
-        let (folder, _) = key.rsplit_once('/').unwrap_or_default();
-        let key = format!("{folder}/{name}");
+        let folder = key.rsplitn(3, '/').nth(2).unwrap_or_default();
+        let key = format!("{folder}/{namespace}/{name}");
         let mut object = pattern.clone();
         let metadata = &mut object["metadata"];
         metadata["name"] = name.into();
+        metadata["namespace"] = namespace.into();
         metadata["uid"] = self.random.uid().into();
         if let Some(metadata) = metadata.as_object_mut() {
             metadata.remove("ownerReferences");
@@ -182,47 +253,4 @@ impl Graph<'_> {
             }
         }
     }
-}
-
-/// Serves identities at `place`.
-///
-/// # Errors
-/// Where the server refuses.
-pub async fn serve_identities(place: &Place) -> Result<()> {
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": IDENTITIES, "labels": {
-            "clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/move-hierarchy": "",
-        }},
-        "spec": {
-            "group": "graphs.test", "scope": "Cluster",
-            "names": {"plural": "identities", "singular": "identity", "kind": "Identity", "listKind": "IdentityList"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
-                "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
-        },
-    });
-    post(place, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await
-}
-
-/// Makes the identity that graphs have, with something else in it.
-///
-/// # Errors
-/// Where the server refuses.
-pub async fn make_identity(place: &Place) -> Result<()> {
-    let object = json!({
-        "apiVersion": "graphs.test/v1", "kind": "Identity", "metadata": {"name": "identity"}, "spec": {"key": "its own"},
-    });
-    post(place, IDENTITY_PATH, &object).await
-}
-
-/// Creates an object.
-///
-/// # Errors
-/// Where the server refuses.
-pub async fn post(place: &Place, path: &str, object: &Value) -> Result<()> {
-    let request = http::Request::post(path)
-        .header("content-type", "application/json")
-        .body(object.to_string().into_bytes())?;
-    place.plane.client("kubectl").request::<Value>(request).await?;
-    Ok(())
 }

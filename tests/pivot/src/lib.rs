@@ -7,9 +7,11 @@ pub mod faults;
 pub mod fixture;
 pub mod graphs;
 pub mod journal;
+pub mod model;
 pub mod outcome;
 pub mod place;
 pub mod recorded;
+pub mod requests;
 pub mod watch;
 pub mod workload;
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use pivot::Options;
 use pivot::journal::MemoryDisk;
 use pivot_tests::fixture::{Fixture, Size};
-use pivot_tests::graphs::post;
+use pivot_tests::requests::post;
 use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{Objects, content, wrong_after_move, wrong_after_roll_back};
 use pivot_tests::place::Place;

@@ -2,6 +2,7 @@
 
 mod additions;
 mod bad_input;
+mod classes;
 mod directory;
 mod graphs;
 mod kill;

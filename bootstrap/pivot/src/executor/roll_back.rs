@@ -6,8 +6,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
 use super::pause::pause_patch;
-use super::write::{compare_but_for_owners, uid_of};
+use super::write::uid_of;
 use super::{Pivot, Work, path};
+use crate::comparison::Comparison;
 use crate::desired::{Identities, desired};
 use crate::error::Result;
 use crate::journal::{Before, Record};
@@ -68,7 +69,7 @@ impl Pivot {
             (Some(uid), _) => uid == uid_of(&there),
             (None, Some(item)) => {
                 let wanted = desired(item, state.before.get(key), &Identities::default());
-                compare_but_for_owners(&wanted.object, &there).difference.is_none()
+                Comparison::but_for_owners(&wanted.object, &there).difference.is_none()
             }
             (None, None) => false,
         };

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kinds::Kind;
 use crate::limits;
 use crate::names;
-use crate::normal::{difference, managers, normal};
+use crate::normal::{difference, managers, without_status};
 use crate::object::Key;
 use crate::server::{PatchKind, encode};
 
@@ -31,7 +31,7 @@ impl Pivot {
     /// The name is taken although preflight found it free: by ourselves, before an answer was lost or we were killed, or by somebody else.
     pub(super) async fn take_over(&self, kind: &Kind, key: &Key, wanted: &Desired) -> Result<Value> {
         let there: Value = self.target.get(&format!("get {key}"), &path(kind, key)).await?;
-        let found = compare_but_for_owners(&wanted.object, &there);
+        let found = Comparison::but_for_owners(&wanted.object, &there);
         if let Some(difference) = found.difference {
             return Err(Error::Different {
                 object: key.to_string(),
@@ -119,24 +119,4 @@ impl Pivot {
 
 pub(super) fn uid_of(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
-}
-
-fn without_status(object: &Value) -> Value {
-    let mut object = normal(object.clone());
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("status");
-    }
-    object
-}
-
-/// Compares an object at the target with what our copy is to be, of which status and owners may still be missing.
-pub(super) fn compare_but_for_owners(wanted: &Value, there: &Value) -> Comparison {
-    let bare = |object: &Value| {
-        let mut object = without_status(object);
-        if let Some(metadata) = object["metadata"].as_object_mut() {
-            metadata.remove("ownerReferences");
-        }
-        object
-    };
-    Comparison::of(&bare(wanted), &bare(there))
 }

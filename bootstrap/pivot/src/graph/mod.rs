@@ -61,6 +61,8 @@ const LABELLED: &str = "it names its Cluster by label or field";
 const NEEDED: &str = "an object that moves names it";
 const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
 const DELETING: &str = "it is being deleted";
+/// Why the source keeps what stands in another namespace than what moves. The pivot of a third namespace may have brought it along already.
+pub const ELSEWHERE: &str = "it stands in another namespace than what moves";
 
 impl Graph {
     /// The graph of `nodes`.
@@ -230,7 +232,7 @@ impl Graph {
             } else if self.shared_globally[index] {
                 self.kept[index] = Some("it belongs to a cluster-scoped object");
             } else if self.moves(index) && self.stands_elsewhere(index, scope) {
-                self.kept[index] = Some("it stands in another namespace than what moves");
+                self.kept[index] = Some(ELSEWHERE);
             }
         }
         // The templates of a class stay with it.

@@ -6,11 +6,15 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::Value;
 
 use super::{Finding, lists};
+use crate::comparison::Comparison;
+use crate::desired::{Identities, desired};
 use crate::error::Result;
-use crate::inventory::{Discovery, Inventory};
+use crate::graph::ELSEWHERE;
+use crate::inventory::{Discovery, Inventory, Item};
 use crate::kinds::Kind;
 use crate::limits;
 use crate::object::Key;
+use crate::plan::Step;
 use crate::server::Server;
 
 /// What of the inventory the target has already, of the kinds that are `usable` there, with its identities.
@@ -45,6 +49,45 @@ pub(super) fn in_the_way(inventory: &Inventory, existing: Vec<(Key, String)>) ->
         )
     });
     found.collect()
+}
+
+/// What the target keeps of its own although it is another object than the source's. Where Clusters that move follow a ClusterClass of
+/// another namespace, theirs must be there.
+pub(super) async fn differing(
+    target: &Server,
+    discovery: &Discovery,
+    inventory: &Inventory,
+    existing: &[(Key, String)],
+) -> Result<Vec<Finding>> {
+    let there: BTreeSet<&Key> = existing.iter().map(|(key, _)| key).collect();
+    let shared = inventory.plan.steps().filter(|step| step.shared && there.contains(&step.object));
+    let comparisons: Vec<_> =
+        shared.map(|step| compare(target, discovery, &inventory.items[&step.object], step)).collect();
+    let found: Vec<Option<Finding>> =
+        stream::iter(comparisons).buffered(limits::IN_FLIGHT).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+async fn compare(
+    target: &Server,
+    discovery: &Discovery,
+    item: &Item,
+    step: &Step,
+) -> Result<Option<Finding>> {
+    let key = &step.object;
+    let path = format!("{}/{}", discovery.kinds[item.kind].path(&key.namespace), key.name);
+    let Some(there) = target.find(&format!("get {key}"), &path).await? else { return Ok(None) };
+    let wanted = desired(item, None, &Identities::default());
+    let found = Comparison::but_for_owners(&wanted.object, &there).difference;
+    Ok(found.map(|difference| {
+        let (object, what) =
+            (format!("{key} at the target"), format!("it is another than at the source: {difference}"));
+        if step.kept.as_deref() == Some(ELSEWHERE) {
+            Finding::error(object, what, "make both the same: what moves follows the target's from then on")
+        } else {
+            Finding::warning(object, what, "the target keeps its own; make sure that what moves can use it")
+        }
+    }))
 }
 
 async fn list(target: &Server, kind: &Kind, namespace: &str) -> Result<Vec<(Key, String)>> {

@@ -106,6 +106,7 @@ pub async fn look(
         rights::missing(target, inventory, discovery, rights::TARGET_VERBS),
     )?;
     let (namespaces, going) = namespaces;
+    found.extend(existing::differing(target, discovery, inventory, &there_already).await?);
     found.extend(
         existing::in_the_way(inventory, there_already)
             .into_iter()
