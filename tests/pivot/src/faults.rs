@@ -1,11 +1,13 @@
 //! What goes wrong between a pivot and the servers, counted in requests.
 
+use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Method, Request, Response};
+use chrono::{DateTime, Utc};
+use http::{HeaderValue, Method, Request, Response, header};
 use kube::client::Body as ClientBody;
 use parking_lot::Mutex;
 use serving::{Body, ClientService};
@@ -44,6 +46,7 @@ struct State {
     planned: Option<(u64, Fault)>,
     away: Option<(&'static str, u64)>,
     trace: Vec<String>,
+    dates: HashMap<&'static str, String>,
 }
 
 enum Verdict {
@@ -57,6 +60,11 @@ impl Faults {
     /// `fault` happens at request number `request`, counted from 1 over both servers.
     pub fn plan(&self, request: u64, fault: Fault) {
         self.0.state.lock().planned = Some((request, fault));
+    }
+
+    /// What the clock of a server says in each of its answers.
+    pub fn date(&self, role: &'static str, date: DateTime<Utc>) {
+        self.0.state.lock().dates.insert(role, date.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
     }
 
     /// Nothing goes wrong any more.
@@ -155,9 +163,14 @@ impl Service<Request<ClientBody>> for Faulty {
             return Box::pin(std::future::pending());
         }
         let writes = request.method() != Method::GET;
+        let date = faults.0.state.lock().dates.get(self.role).cloned();
+        let date = date.and_then(|date| HeaderValue::from_str(&date).ok());
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let Ok(answer) = answer.await;
+            let Ok(mut answer) = answer.await;
+            if let Some(date) = date {
+                answer.headers_mut().insert(header::DATE, date);
+            }
             if writes {
                 watch.look();
             }

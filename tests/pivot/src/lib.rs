@@ -101,18 +101,17 @@ impl Scene {
         Ok(self.assemble(&self.target, &self.source, journal, Options::default()))
     }
 
-    /// A pivot of everything whose user at the target is another one.
+    /// A pivot of everything by these users of source and target.
     ///
     /// # Errors
     /// Where the journal cannot be opened.
-    pub fn pivot_as(&self, user: access::User) -> pivot::Result<Pivot> {
+    pub fn pivot_as(&self, at_source: access::User, at_target: access::User) -> pivot::Result<Pivot> {
         let journal = Journal::open(Box::new(self.disk.clone()))?;
         let server = |place: &Place, user| {
             let service = self.faults.between_as(user, place, &self.watch);
             pivot::Server::new(place.role, kube::Client::new(service, "default"), self.clock.clone())
         };
-        let source = server(&self.source, access::User::master("pivot"));
-        let target = server(&self.target, user);
+        let (source, target) = (server(&self.source, at_source), server(&self.target, at_target));
         let options = Options::default();
         Ok(Pivot::new(source, target, journal, options, self.random.clone(), Arc::new(Silent)))
     }

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use pivot::Options;
 use pivot::journal::MemoryDisk;
 use pivot_tests::fixture::{Fixture, Size};
-use pivot_tests::requests::post;
 use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{Objects, content, wrong_after_move, wrong_after_roll_back};
 use pivot_tests::place::Place;
+use pivot_tests::requests::post;
 use pivot_tests::{Scene, simulated};
 use serde_json::{Value, json};
 use store::Memory;
@@ -26,38 +26,6 @@ fn assert_says(error: &impl ToString, words: &[&str]) {
     let text = error.to_string();
     for word in words {
         assert!(text.contains(word), "{word:?} is not in: {text}");
-    }
-}
-
-const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
-
-#[test]
-fn a_user_without_rights() {
-    let cases: &[(&[&str], &[&str])] = &[
-        (&[], &["target: get Namespace kube-system", "forbidden", "\"nobody\""]),
-        (
-            &["get", "list"],
-            &["nothing was moved", "at the target", "may not create, update, patch, delete", "a role"],
-        ),
-    ];
-    for (verbs, words) in cases {
-        simulated(async {
-            let scene = Scene::new(&FIXTURE).await.unwrap();
-            let original = content(scene.source.objects());
-            if !verbs.is_empty() {
-                let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "some"},
-                    "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": verbs}]});
-                post(&scene.target, &format!("{RBAC}/clusterroles"), &role).await.unwrap();
-                let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "some"},
-                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "some"},
-                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "nobody"}]});
-                post(&scene.target, &format!("{RBAC}/clusterrolebindings"), &binding).await.unwrap();
-            }
-            let user = access::User::new("nobody", Vec::<String>::new());
-            let error = scene.pivot_as(user).unwrap().run().await.unwrap_err();
-            assert_says(&error, words);
-            assert_untouched(&scene, &original);
-        });
     }
 }
 

@@ -7,5 +7,6 @@ mod directory;
 mod graphs;
 mod kill;
 mod never_both;
+mod preflight;
 mod running;
 mod whole;
