@@ -151,7 +151,7 @@ async fn plant(random: &Random) -> Scene {
     for name in ["stranger-0", "own"] {
         post(&scene.target, "/api/v1/namespaces/default/configmaps", &own(name)).await.unwrap();
     }
-    if random.number() % 2 == 0 {
+    if random.number().is_multiple_of(2) {
         make_identity(&scene.target).await.unwrap();
     }
     scene.clock.sleep(std::time::Duration::from_secs(2)).await;

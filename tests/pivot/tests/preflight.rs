@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 static FIXTURE: LazyLock<Fixture> =
     LazyLock::new(|| Fixture::make(Size { clusters: 1, control_plane: 1, workers: 1 }).unwrap());
 
+type Words = &'static [&'static str];
+
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const CLUSTERS: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters";
 const MACHINES: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines";
@@ -91,20 +93,16 @@ async fn give(place: &Place, everywhere: &[&str], here: &[&str]) {
 
 #[test]
 fn missing_rights() {
-    const LOOK: &[&str] = &["get", "list"];
-    const ALL: &[&str] = &["*"];
-    let (may_not_change, may_not_make) = ("may not patch, delete", "may not create, update, patch, delete");
+    const LOOK: Words = &["get", "list"];
+    const ALL: Words = &["*"];
+    const NOT_CHANGE: &str = "may not patch, delete";
+    const NOT_MAKE: &str = "may not create, update, patch, delete";
     // Whose rights are few, those everywhere, those in the namespace; what is said, where it is refused.
-    let cases: &[(&str, &[&str], &[&str], &[&str])] = &[
+    let cases: &[(&str, Words, Words, Words)] = &[
         ("target", &[], &[], &["target: get Namespace kube-system", "forbidden", "\"nobody\""]),
         ("source", &[], &[], &["source: get Namespace kube-system", "forbidden", "\"nobody\""]),
-        (
-            "target",
-            LOOK,
-            &[],
-            &["machines.cluster.x-k8s.io in namespace default at the target", may_not_make],
-        ),
-        ("source", LOOK, &[], &["secrets in namespace default at the source", may_not_change, "a role"]),
+        ("target", LOOK, &[], &["machines.cluster.x-k8s.io in namespace default at the target", NOT_MAKE]),
+        ("source", LOOK, &[], &["secrets in namespace default at the source", NOT_CHANGE, "a role"]),
         (
             "target",
             LOOK,
