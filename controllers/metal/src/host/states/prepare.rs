@@ -106,6 +106,9 @@ impl Planner<'_> {
             self.fails(ErrorType::Preparation, message);
             return;
         }
+        if !self.prepares_firmware() {
+            return;
+        }
         let hints = spec.root_device_hints.clone();
         self.status().provisioning.root_device_hints = hints;
         let architecture =
