@@ -3,7 +3,7 @@
 use metal::control::Command;
 use metal::host::observed::Means;
 use metal::names;
-use schemas::metal3::CustomDeploy;
+use schemas::metal3::{CustomDeploy, RaidConfig};
 
 use crate::support::World;
 
@@ -37,6 +37,29 @@ fn deploy_steps_of_other_ramdisks_are_refused_and_ours_writes_the_image() {
     world.host.spec.custom_deploy = deploy("write_image");
     world.host.spec.image = None;
     world.until(|world| world.status().error_message.contains("set it"));
+}
+
+#[test]
+fn raid_is_refused_as_what_it_is() {
+    for (raid, part) in [
+        (
+            RaidConfig { hardware_raid_volumes: Some(Vec::new()), ..RaidConfig::default() },
+            "hardwareRAIDVolumes",
+        ),
+        (
+            RaidConfig { software_raid_volumes: Some(vec![Default::default()]), ..RaidConfig::default() },
+            "softwareRAIDVolumes",
+        ),
+    ] {
+        let mut world = World::new();
+        world.host.spec.raid = Some(raid);
+        world.until(|world| world.status().error_type.is_some());
+        assert_eq!(world.status().error_type.as_deref(), Some("preparation error"));
+        assert!(world.status().error_message.contains(part), "{}", world.status().error_message);
+        world.host.spec.raid =
+            Some(RaidConfig { software_raid_volumes: Some(Vec::new()), ..RaidConfig::default() });
+        world.until_state("provisioned");
+    }
 }
 
 #[test]

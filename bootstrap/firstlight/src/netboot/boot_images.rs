@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
 use agent::protocol::Configuration;
@@ -48,12 +48,10 @@ pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
     Ok(boot)
 }
 
-/// Where hosts that are told of an image find it: at the first address of an interface that was named, the older kind before the newer.
-pub(super) fn served(boot: &BootFiles, addresses: &[IpAddr], port: u16) -> BootImages {
-    let Some(address) = addresses.iter().min_by_key(|address| address.is_ipv6()) else {
-        return BootImages::default();
-    };
-    let address = SocketAddr::new(*address, port);
+/// Where hosts that are told of an image find it: at the first address of the interfaces that were named.
+pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> BootImages {
+    let Some(address) = addresses.first() else { return BootImages::default() };
+    let address = SocketAddrV4::new(*address, port);
     let image = |processor: &Processor| {
         let name = processor.name();
         let image = InitialImage {
