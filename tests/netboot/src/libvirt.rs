@@ -30,7 +30,7 @@ const PREPARE: &str = r#"
 for folder in /run /etc/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
   mkdir -p $folder && mount -t tmpfs tmpfs $folder
 done
-printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\ncgroup_controllers = []\nnamespaces = []\nremember_owner = 0\n' \
+printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\nnamespaces = []\nremember_owner = 0\n' \
   > /etc/libvirt/qemu.conf
 if [ -e /dev/kvm ]; then
   : > "$0/no-kvm"
