@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tokio::process::Command;
@@ -19,15 +20,18 @@ pub struct Lab {
     taps: AtomicU32,
 }
 
+/// How long a command may take: making a Debian takes minutes.
+const COMMAND: Duration = Duration::from_secs(900);
+
 /// Runs a command to its end.
 ///
 /// # Errors
-/// When it can't be started or fails; its output is in the error.
+/// When it can't be started, takes longer than it may, or fails; its output is in the error.
 pub async fn run(program: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .await
+    let output = Command::new(program).args(arguments).kill_on_drop(true).output();
+    let output = tokio::time::timeout(COMMAND, output).await;
+    let output = output
+        .with_context(|| format!("{program} {}: not within {COMMAND:?}", arguments.join(" ")))?
         .with_context(|| format!("{program} is needed"))?;
     if !output.status.success() {
         bail!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());

@@ -24,17 +24,18 @@ const SYSTEM: &str = "qemu:///system";
 /// How long each program's start may take on a loaded machine.
 const START: Duration = Duration::from_secs(120);
 
-/// What libvirt writes stays in this scenario's mounts. A /dev/kvm that opens but does not work costs libvirt a minute for each question.
+/// What libvirt writes stays in this scenario's mounts. A /dev/kvm that opens but does not work costs libvirt a minute for each question:
+/// what is in its place cannot be opened for writing, not even by root.
 const PREPARE: &str = r#"
 for folder in /run /etc/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
   mkdir -p $folder && mount -t tmpfs tmpfs $folder
 done
-printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\ncgroup_controllers = []\nnamespaces = []\nremember_owner = 0\n' \
+printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\nnamespaces = []\nremember_owner = 0\n' \
   > /etc/libvirt/qemu.conf
 if [ -e /dev/kvm ]; then
-  mknod "$0/no-kvm" c 1 3
-  chmod 000 "$0/no-kvm"
+  : > "$0/no-kvm"
   mount --bind "$0/no-kvm" /dev/kvm
+  mount -o remount,bind,ro /dev/kvm
 fi
 "#;
 

@@ -79,10 +79,14 @@ fn run(name: &str) -> Result<bool> {
     Ok(false)
 }
 
+/// The first process of the namespaces: it waits for those whose parents have ended, too, as libvirt expects.
+const FIRST: &str = "\"$0\" \"$@\" & wait $!";
+
 /// Runs a scenario in its own namespaces: what it leaves behind, processes and interfaces, ends with them.
 fn in_namespaces(name: &str) -> Result<Output> {
     Command::new("unshare")
         .args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(["sh", "-c", FIRST])
         .arg(std::env::current_exe()?)
         .args([HERE, name])
         .output()
