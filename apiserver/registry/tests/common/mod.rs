@@ -1,5 +1,5 @@
 //! A registry over a memory engine, with custom kinds and a conversion webhook.
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
 

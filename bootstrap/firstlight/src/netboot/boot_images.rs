@@ -1,6 +1,5 @@
 //! What machines boot, made of this program and the site's own files in `<data-dir>/netboot`.
 
-use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};

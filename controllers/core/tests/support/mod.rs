@@ -1,4 +1,5 @@
 //! A management cluster and a workload cluster in this process, on a paused clock.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 pub mod providers;
 
