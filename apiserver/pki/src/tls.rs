@@ -1,5 +1,7 @@
 //! TLS settings for servers and clients, on ring, with the given clock.
 
+mod any_issuer;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
+use self::any_issuer::AnyIssuer;
 use crate::authority::Identity;
 use crate::error::Error;
 use crate::pem;
@@ -36,6 +39,9 @@ pub enum ClientCertificates {
     Optional(String),
     /// It refuses clients without one that is signed by one of these authorities.
     Required(String),
+    /// It accepts clients without one; those shown may be of any issuer. What is verified is that the client has the key: who it is, the
+    /// server must know by the certificate itself.
+    AnyIssuer,
 }
 
 /// Certificates by server name (SNI), with one for all other names.
@@ -111,6 +117,7 @@ fn client_verifier(
         ClientCertificates::None => return Ok(WebPkiClientVerifier::no_client_auth()),
         ClientCertificates::Optional(authorities) => (authorities, true),
         ClientCertificates::Required(authorities) => (authorities, false),
+        ClientCertificates::AnyIssuer => return Ok(Arc::new(AnyIssuer(provider.clone()))),
     };
     let roots = Arc::new(roots(authorities)?);
     let builder = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());

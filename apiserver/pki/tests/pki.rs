@@ -183,9 +183,17 @@ async fn tls_asks_for_client_certificates_and_uses_the_given_clock() {
         let (text, shown) = handshake(required.clone(), Some(&client), name, &clock).await.unwrap();
         assert_eq!((text.as_str(), shown.as_deref()), ("hello", Some("shown")));
     }
-    assert_eq!(handshake(optional, None, "api.example", &clock).await.unwrap().1, None);
+    assert_eq!(handshake(optional.clone(), None, "api.example", &clock).await.unwrap().1, None);
     assert!(handshake(required, None, "api.example", &clock).await.is_err());
     assert!(handshake(ClientCertificates::None, None, "other.example", &clock).await.is_err());
+
+    let stranger = authority("other-ca").issue(&Leaf::client("c", &[]), now(), &Random::seeded(7)).unwrap();
+    assert!(handshake(optional.clone(), Some(&stranger), "api.example", &clock).await.is_err());
+    for (client, expected) in [(Some(&stranger), Some("shown")), (None, None)] {
+        let (_, shown) =
+            handshake(ClientCertificates::AnyIssuer, client, "api.example", &clock).await.unwrap();
+        assert_eq!(shown.as_deref(), expected);
+    }
 
     let any =
         tls::client_config_for_any_name(client_ca.certificate(), Some(&client), tls::ALPN_HTTP2, &clock);

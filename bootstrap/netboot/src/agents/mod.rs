@@ -4,10 +4,8 @@
 
 pub mod record;
 mod service;
-mod tls;
 
 pub use service::Agents;
-pub use tls::server_config;
 
 /// Why an agent is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
