@@ -1,6 +1,7 @@
 //! The door to the network: interfaces of this machine, and sockets that are bound to one.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::time::Duration;
 
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -98,6 +99,39 @@ fn enlarge(socket: &Socket) -> std::io::Result<()> {
     setsockopt(socket, sockopt::RcvBufForce, &ROOM).or_else(|_| socket.set_recv_buffer_size(ROOM))
 }
 
+/// The next datagram. Errors are those of earlier answers, whose receivers have no such port, and pass; when they do not (the interface is
+/// gone), it looks again ever more rarely, and says so once.
+pub(crate) async fn receive(
+    service: &'static str,
+    socket: &UdpSocket,
+    buffer: &mut [u8],
+) -> (usize, SocketAddr) {
+    let mut pauses = Pauses(Duration::from_millis(1));
+    loop {
+        match socket.recv_from(buffer).await {
+            Ok(received) => return received,
+            Err(error) => tokio::time::sleep(pauses.after(service, &error)).await,
+        }
+    }
+}
+
+/// How long to wait before the next look at a socket that fails.
+struct Pauses(Duration);
+
+impl Pauses {
+    const LONGEST: Duration = Duration::from_secs(1);
+
+    fn after(&mut self, service: &'static str, error: &std::io::Error) -> Duration {
+        let pause = self.0;
+        self.0 = Self::LONGEST.min(pause * 2);
+        tracing::debug!(service, %error, "nothing can be received");
+        if self.0 == Self::LONGEST && pause < Self::LONGEST {
+            tracing::warn!(service, %error, "nothing can be received: is the interface still there?");
+        }
+        pause
+    }
+}
+
 /// As [`datagrams_v4`], of IPv6, and of nothing else.
 pub(crate) fn datagrams_v6(
     service: &'static str,
@@ -159,4 +193,20 @@ pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<U
     socket.connect(&peer.into())?;
     socket.set_nonblocking(true)?;
     UdpSocket::from_std(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_fails_for_ever_is_looked_at_ever_more_rarely() {
+        let (mut pauses, error) =
+            (Pauses(Duration::from_millis(1)), std::io::Error::other("the network is down"));
+        let mut pause = || pauses.after("test", &error);
+        let passing: Duration = (0..3).map(|_| pause()).sum();
+        assert!(passing < Duration::from_millis(10), "an error that passes costs nothing: {passing:?}");
+        let lasting: Duration = (0..70).map(|_| pause()).sum();
+        assert!(lasting > Duration::from_secs(60), "{lasting:?}");
+    }
 }

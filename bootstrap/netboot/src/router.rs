@@ -99,7 +99,7 @@ impl Server {
         let mut buffer = [0; 1500];
         let to = SocketAddr::V6(SocketAddrV6::new(ALL_NODES, 0, 0, self.interface.index));
         loop {
-            let Ok((length, source)) = self.socket.recv_from(&mut buffer).await else { continue };
+            let (length, source) = network::receive("router advertisements", &self.socket, &mut buffer).await;
             if read_solicitation(&buffer[..length]).is_none() {
                 continue;
             }

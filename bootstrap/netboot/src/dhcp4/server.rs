@@ -121,15 +121,8 @@ impl Server {
     async fn serve(self: Arc<Self>, port: u16, socket: Arc<UdpSocket>, tasks: TaskTracker) {
         let mut buffer = vec![0; limits::MESSAGE];
         loop {
-            let (length, source) = match socket.recv_from(&mut buffer).await {
-                Ok((length, SocketAddr::V4(source))) => (length, source),
-                Ok(_) => continue,
-                // Somebody whom an earlier answer went to has no such port.
-                Err(error) => {
-                    tracing::debug!(%error, "DHCP");
-                    continue;
-                }
-            };
+            let (length, source) = network::receive("DHCP", &socket, &mut buffer).await;
+            let SocketAddr::V4(source) = source else { continue };
             match Packet::read(&buffer[..length]) {
                 Ok(request) => self.answer(&request, port, source, &socket, &tasks).await,
                 Err(error) => tracing::debug!(%source, %error, "DHCP"),

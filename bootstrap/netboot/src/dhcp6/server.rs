@@ -44,7 +44,7 @@ impl Server {
     async fn serve(&self) {
         let mut buffer = vec![0; limits::MESSAGE];
         loop {
-            let Ok((length, client)) = self.socket.recv_from(&mut buffer).await else { continue };
+            let (length, client) = network::receive("DHCPv6", &self.socket, &mut buffer).await;
             let SocketAddr::V6(source) = client else { continue };
             let Some(request) = Packet::read(&buffer[..length]) else { continue };
             let Some(mac) = machine_of(&request, *source.ip()) else {

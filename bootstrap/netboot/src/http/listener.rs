@@ -52,8 +52,11 @@ impl Listener {
                     Ok(accepted) => accepted,
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
-                        self.clock.sleep(ACCEPT_AGAIN).await;
-                        continue;
+                        let pause = self.clock.sleep(ACCEPT_AGAIN);
+                        match shutdown.run_until_cancelled(pause).await {
+                            Some(()) => continue,
+                            None => return,
+                        }
                     }
                 };
                 let Ok(local) = stream.local_addr() else { continue };

@@ -92,7 +92,7 @@ impl Server {
     async fn serve(self: Arc<Self>, socket: Arc<UdpSocket>, tasks: TaskTracker, shutdown: CancellationToken) {
         let mut buffer = [0; 1500];
         loop {
-            let Ok((length, client)) = socket.recv_from(&mut buffer).await else { continue };
+            let (length, client) = network::receive("TFTP", &socket, &mut buffer).await;
             let request = match Message::read(&buffer[..length]) {
                 Some(Message::Read(request)) => request,
                 Some(Message::Write) => {
