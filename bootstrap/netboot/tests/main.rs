@@ -2,5 +2,6 @@
 
 mod api;
 mod http;
+mod packets;
 mod recorded;
 mod tftp;

@@ -105,7 +105,14 @@ fn boot_options(options: &mut Options, request: &Packet, mac: MacAddress, machin
 fn program(request: &Packet) -> Program {
     let number = request.options.get(option::ARCHITECTURES).and_then(|list| list.first_chunk::<2>());
     let Some(number) = number else { return Program::System };
-    let architecture = Architecture::from_number(u16::from_be_bytes(*number));
+    let vendor = request.options.get(option::VENDOR_CLASS).unwrap_or_default();
+    let architecture = match Architecture::from_number(u16::from_be_bytes(*number)) {
+        // Some firmware keeps the number of its PXE client when it boots over HTTP.
+        Architecture::Uefi(processor) if vendor.windows(10).any(|part| part == b"HTTPClient") => {
+            Architecture::UefiHttp(processor)
+        }
+        found => found,
+    };
     let class = request.options.get(option::USER_CLASS).unwrap_or_default();
     if class.windows(4).any(|part| part == b"iPXE") {
         Program::Ipxe(architecture)
