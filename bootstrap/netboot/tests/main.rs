@@ -1,6 +1,7 @@
 //! The netboot services as machines see them.
 
 mod api;
+mod bad_input;
 mod http;
 mod packets;
 mod recorded;

@@ -1,0 +1,95 @@
+//! What stands in the way of a start is said with what to do about it. Each test runs itself again in a network of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::sync::Arc;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use netboot::directory::Memory;
+use netboot::network::Interface;
+use netboot::{Configuration, Doors, Error, InterfaceConfiguration};
+
+/// Says that the test is where it is to be.
+const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
+
+/// Runs the test `name` again: in a network of its own, where `prepare` was run before it. `true`: this is that run.
+fn inside(name: &str, prepare: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let script = format!("{prepare} exec \"$0\" --exact bad_input::{name} --nocapture");
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--net", "sh", "-c", &script]).arg(std::env::current_exe().unwrap());
+    let output = command.env(INSIDE, "1").output().expect("unshare of util-linux is needed");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    false
+}
+
+const ADDRESS: &str = "ip link set lo up && ip address add 10.77.0.1/24 dev lo &&";
+
+/// Why the services do not start on the loopback interface.
+fn start() -> Error {
+    let configuration = Configuration {
+        interfaces: vec![InterfaceConfiguration::new("lo")],
+        boot: Default::default(),
+        images: None,
+        http_port: 8080,
+        https_port: 8443,
+        tls: None,
+    };
+    let doors = Doors {
+        clock: Clock::system(),
+        random: Random::system(),
+        directory: Arc::new(Memory::default()),
+        kube: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { netboot::start(configuration, doors).await.err().expect("no start") })
+}
+
+#[test]
+fn an_interface_that_is_not_there() {
+    if inside("an_interface_that_is_not_there", "") {
+        let error = Interface::find("eth7").unwrap_err().to_string();
+        assert_eq!(error, "there is no interface \"eth7\"; this machine has lo");
+    }
+}
+
+#[test]
+fn an_interface_without_an_address() {
+    if inside("an_interface_without_an_address", "ip link set lo down;") {
+        let error = start().to_string();
+        assert!(error.contains("has no IPv4 address: give it one"), "{error}");
+        assert!(error.contains("ip address add 10.0.0.1/24 dev lo"), "{error}");
+    }
+}
+
+#[test]
+fn another_program_has_the_port() {
+    if inside("another_program_has_the_port", ADDRESS) {
+        let _other = UdpSocket::bind("0.0.0.0:67").unwrap();
+        let error = start().to_string();
+        assert!(error.contains("DHCP on lo: port 67 is in use by another program"), "{error}");
+        assert!(error.contains("ss -lnp 'sport = :67'") && error.contains("stop it"), "{error}");
+    }
+}
+
+#[test]
+fn somebody_who_is_not_root() {
+    // Root of the namespace without its capabilities.
+    let prepare = format!(
+        "{ADDRESS} exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" --exact bad_input::somebody_who_is_not_root --nocapture;"
+    );
+    if inside("somebody_who_is_not_root", &prepare) {
+        let error = start().to_string();
+        assert!(error.contains("not permitted: run as root"), "{error}");
+        assert!(error.contains("CAP_NET_BIND_SERVICE and CAP_NET_RAW"), "{error}");
+    }
+}
