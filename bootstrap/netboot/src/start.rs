@@ -148,7 +148,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     let (mut metadata, mut agents) = (None, None);
     if let Some((manager, kube)) = &doors.kube {
         let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
-        agents = Some(Agents::start(manager, addresses.clone(), told.clone()).await);
+        agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone()).await);
         metadata = Some(told);
     }
     let site = Arc::new(Site {

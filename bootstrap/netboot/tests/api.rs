@@ -7,17 +7,21 @@ use std::time::Duration;
 
 use access::User;
 use agent::protocol::{Action, Enrolment, Progress, Report, State};
+use bytes::Bytes;
 use engine::network::SimulatedNetwork;
 use engine::{Kind, Manager, NamespacedName, Objects, Options};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Empty};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PostParams};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use netboot::MacAddress;
 use netboot::agents::{Agents, Refusal};
+use netboot::boot_files::BootFiles;
+use netboot::client::Processor;
 use netboot::dhcp4::server::Addresses;
 use netboot::directory::Kube;
+use netboot::http::site::{Peer, Site};
 use netboot::machine::{Boot, Directory, Lease};
 use netboot::metadata::Metadata;
 use registry::Registry;
@@ -146,7 +150,7 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     kube.write_lease(lease(&manager)).await.unwrap();
     let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
     let metadata = Metadata::start(&manager, kube.clone(), addresses.clone()).await;
-    let agents = Agents::start(&manager, addresses, metadata).await;
+    let agents = Agents::start(&manager, kube.clone(), addresses, metadata).await;
     let objects: Objects<Agent> = manager.objects();
     let address = IpAddr::from(ADDRESS);
     assert_eq!(agents.instruction("aa", "").await, Err(Refusal::Unknown));
@@ -190,27 +194,145 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     assert_eq!(agents.instruction("bb", "").await, Ok(None), "the instruction was for the start before");
 }
 
+/// The services as a process starts them.
+async fn services(manager: &Manager) -> Site {
+    let kube = Kube::start(manager, true).await;
+    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
+    let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
+    let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
+    Site {
+        boot: BootFiles {
+            kernels: [(Processor::X86_64, "kernel".into())].into(),
+            initial: [(Processor::X86_64, "initramfs".into())].into(),
+            ..BootFiles::default()
+        },
+        tftp: Default::default(),
+        images: None,
+        directory: Arc::new(kube),
+        metadata: Some(metadata),
+        agents: Some(agents),
+        http_port: 8080,
+        https_port: Some(8443),
+    }
+}
+
+/// Asks over HTTP: status and body.
+async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
+    let peer =
+        Peer { address: (address, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
+    let request = http::Request::get(path).body(Empty::<Bytes>::new()).unwrap();
+    let response = site.answer(request, &peer).await;
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// Waits until there is an event with that reason.
+async fn alerted(manager: &Manager, reason: &str) {
+    let events = kube::Api::<k8s_openapi::api::core::v1::Event>::all(manager.client().clone());
+    for _ in 0..100 {
+        let found = events.list(&Default::default()).await.unwrap();
+        if found
+            .iter()
+            .any(|event| event.reason.as_deref() == Some(reason) && event.type_.as_deref() == Some("Warning"))
+        {
+            return;
+        }
+        manager.clock().sleep(Duration::from_millis(100)).await;
+    }
+    panic!("no event {reason}");
+}
+
+const MINE: [u8; 4] = [10, 0, 0, 9];
+
 #[tokio::test(start_paused = true)]
 async fn user_data_is_told_to_its_machine_once() {
     let manager = manager().await;
-    let kube = Kube::start(&manager, false).await;
     let _host = host(&manager, "provisioned").await;
-    kube.write_lease(lease(&manager)).await.unwrap();
-    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
-    let metadata = Metadata::start(&manager, kube, addresses).await;
-    let ask = async |path: &str, address: [u8; 4]| {
-        let response = metadata.answer(path, IpAddr::from(address)).unwrap();
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8(body.to_vec()).unwrap())
-    };
-    let (status, text) = ask("/nocloud/meta-data", [10, 0, 0, 9]).await;
+    Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    let (status, text) = ask(&site, "/nocloud/meta-data", MINE).await;
     assert!(status == 200 && text.contains("\"local-hostname\": \"node-1\""), "{text}");
-    let (status, text) = ask("/nocloud/user-data", [10, 0, 0, 10]).await;
+    let (status, text) = ask(&site, "/nocloud/user-data", [10, 0, 0, 10]).await;
     assert!(status == 404 && !text.contains("cloud-config"), "another machine: {text}");
     let mine = (200, "#cloud-config\n".to_owned());
-    assert_eq!(ask("/ignition", [10, 0, 0, 9]).await, mine);
+    assert_eq!(ask(&site, "/ignition", MINE).await, mine);
+    assert_eq!(ask(&site, "/ignition", MINE).await, mine, "clients try several times");
+    drop(site);
     manager.clock().sleep(Duration::from_secs(180)).await;
-    assert_eq!(ask("/ignition", [10, 0, 0, 9]).await.0, 404, "it was given before");
-    assert!(metadata.answer("/boot/x", IpAddr::from(ADDRESS)).is_none());
+    // Another process knows what the first one gave.
+    let site = services(&manager).await;
+    assert_eq!(ask(&site, "/ignition", MINE).await.0, 404, "it was given before");
+    alerted(&manager, "UserDataAskedAgain").await;
+    assert_eq!(ask(&site, "/boot/x", MINE).await.0, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn user_data_waits_fifteen_minutes() {
+    let manager = manager().await;
+    let _host = host(&manager, "provisioned").await;
+    Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    manager.clock().sleep(Duration::from_secs(15 * 60)).await;
+    assert_eq!(ask(&site, "/ignition", MINE).await.0, 404);
+    alerted(&manager, "UserDataAskedLate").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configuration_drive_is_given_once_for_each_instruction() {
+    let manager = manager().await;
+    let (_, _) = host(&manager, "provisioning").await;
+    let agents = services(&manager).await.agents.unwrap();
+    agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
+    let objects: Objects<Agent> = manager.objects();
+    let key = NamespacedName::new("", "52-54-00-00-00-01");
+    let instruct = async |id: &str| {
+        let instruction = json!({ "id": id, "action": "Deploy", "configDrive": true, "bootID": "first",
+            "image": { "url": "http://10.0.0.1/image" } });
+        objects.merge(&key, None, json!({ "spec": { "instruction": instruction } })).await.unwrap();
+    };
+    instruct("deploy/1").await;
+    assert!(agents.config_drive("aa").await.unwrap().is_some());
+    assert!(agents.config_drive("aa").await.unwrap().is_some(), "the connection broke");
+    manager.clock().sleep(Duration::from_secs(180)).await;
+    let agents = services(&manager).await.agents.unwrap();
+    assert!(matches!(agents.config_drive("aa").await, Err(Refusal::Forbidden(_))));
+    alerted(&manager, "ConfigDriveAskedAgain").await;
+    instruct("deploy/2").await;
+    assert!(agents.config_drive("aa").await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_token_of_a_script_lets_one_agent_in() {
+    let manager = manager().await;
+    Kube::start(&manager, true).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    let script = "/boot/script/52-54-00-00-00-01.ipxe";
+    let (_, text) = ask(&site, script, [10, 0, 0, 10]).await;
+    assert!(
+        text.contains("/boot/kernel/x86_64") && !text.contains("firstlight.token="),
+        "another machine: {text}"
+    );
+    let (_, text) = ask(&site, script, MINE).await;
+    let token = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert_eq!(token.len(), 32);
+    // The server is started anew in between.
+    let agents = services(&manager).await.agents.unwrap();
+    let address = IpAddr::from(ADDRESS);
+    let with =
+        |token: Option<&str>, boot: &str| Enrolment { token: token.map(str::to_owned), ..enrolment(boot) };
+    for wrong in [None, Some("0123")] {
+        assert!(matches!(agents.enrol("aa", address, &with(wrong, "first")).await, Err(Refusal::Token(_))));
+    }
+    agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
+    agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
+    manager.clock().sleep(Duration::from_secs(60)).await;
+    let again = agents.enrol("bb", address, &with(Some(token), "second")).await;
+    assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
+    alerted(&manager, "BootTokenRefused").await;
+    // Its next start has another one.
+    let (_, text) = ask(&site, script, MINE).await;
+    let next = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert_ne!(next, token);
+    agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
 }

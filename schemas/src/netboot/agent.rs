@@ -32,6 +32,16 @@ crate::kind!(
 
 crate::has_conditions!(Agent);
 
+/// That the machine was given what it is given once.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(default)]
+pub struct AgentHandover {
+    /// What it was given for. For something else it is given again.
+    pub purpose: String,
+    /// When it was given first.
+    pub time: String,
+}
+
 /// A BareMetalHost.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
@@ -126,6 +136,10 @@ pub struct AgentStatus {
     /// How its firmware started it.
     #[serde(rename = "bootMode", skip_serializing_if = "Option::is_none")]
     pub boot_mode: Option<String>,
+    /// The checksum of the one-time token with which it enrolled, in hexadecimal. Nobody enrols with it
+    /// again.
+    #[serde(rename = "bootTokenSHA256", skip_serializing_if = "Option::is_none")]
+    pub boot_token_sha256: Option<String>,
     /// The checksum of the certificate with which it enrolled, in hexadecimal. Nobody else speaks for it
     /// until it starts again.
     #[serde(rename = "certificateSHA256", skip_serializing_if = "Option::is_none")]
@@ -133,6 +147,9 @@ pub struct AgentStatus {
     /// How things are, one entry for each aspect, each with a status, a reason and a message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+    /// That it was given its configuration drive, for an instruction.
+    #[serde(rename = "configDrive", skip_serializing_if = "Option::is_none")]
+    pub config_drive: Option<AgentHandover>,
     /// What it is made of. Unset until it was inspected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDetails>,
@@ -154,6 +171,9 @@ pub struct AgentStatus {
     /// Its UUID, as its firmware has it, in lower case.
     #[serde(rename = "systemUUID", skip_serializing_if = "Option::is_none")]
     pub system_uuid: Option<String>,
+    /// That it was given its host's user data over HTTP, for the provisioning that began at a time.
+    #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<AgentHandover>,
     /// Version of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

@@ -31,6 +31,12 @@ pub struct DhcpLeaseSpec {
     /// What the client said of its architecture and firmware.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
+    /// The checksum of the one-time token that the client was told to start its agent with, in hexadecimal.
+    #[serde(rename = "bootTokenSHA256", skip_serializing_if = "Option::is_none")]
+    pub boot_token_sha256: Option<String>,
+    /// When it was told so.
+    #[serde(rename = "bootTokenTime", skip_serializing_if = "Option::is_none")]
+    pub boot_token_time: Option<String>,
     /// Until when the address is the client's. Unset: for good.
     #[serde(rename = "expirationTime", skip_serializing_if = "Option::is_none")]
     pub expiration_time: Option<String>,

@@ -2,6 +2,7 @@
 //!
 //! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them.
 
+pub mod handover;
 pub mod record;
 mod service;
 
@@ -16,6 +17,9 @@ pub enum Refusal {
     /// The machine is not let in.
     #[error("{0}")]
     Forbidden(String),
+    /// Its token is not what it must be.
+    #[error("the one-time token of the machine {0}: restart the machine, so that it is told another one")]
+    Token(&'static str),
     /// What it says is not what the protocol has.
     #[error("{0}")]
     Malformed(String),

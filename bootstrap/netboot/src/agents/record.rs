@@ -13,12 +13,16 @@ use schemas::netboot::{Agent, AgentInstruction, AgentStatus};
 use serde_json::{Value, json};
 
 use super::Refusal;
+use crate::directory::BootToken;
+use crate::http::listener::fingerprint;
 use crate::mac::MacAddress;
 
 /// Seconds between two reports of an agent that has nothing new.
 pub const REPORT_SECONDS: u64 = 5;
 /// A machine that was heard of in this time runs.
 const ALIVE_SECONDS: i64 = 6;
+/// How long a machine that was told a token is not let in without it. Firmware may start it in another way then.
+const TOKEN: Duration = Duration::minutes(15);
 /// How often it is written down that an agent lives, when nothing else is new.
 const HEARTBEAT: Duration = Duration::seconds(10);
 /// How often progress and lines of the log are written down.
@@ -41,6 +45,15 @@ pub struct Newcomer<'a> {
     pub heard: Option<DateTime<Utc>>,
     /// How the machine's firmware started it, where the lease tells.
     pub boot_mode: Option<&'static str>,
+    /// The tokens that its interfaces were told, and whether somebody has enrolled with them.
+    pub tokens: &'a [(BootToken, bool)],
+}
+
+impl Newcomer<'_> {
+    /// The checksum of the token that it shows.
+    fn token(&self) -> Option<String> {
+        self.enrolment.token.as_ref().map(|token| fingerprint(token.as_bytes()))
+    }
 }
 
 /// Whether a machine is let in, and under which name.
@@ -65,11 +78,17 @@ pub fn admit(
             newcomer.address.to_canonical()
         )));
     }
-    let Some(known) = known else { return Ok(mac) };
-    if known.certificate_sha256.as_deref().is_none_or(|pinned| pinned == newcomer.certificate) {
+    let Some(known) = known else { return token(newcomer, now).map(|()| mac) };
+    let pinned = known.certificate_sha256.as_deref();
+    let is_same_start = known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str());
+    if pinned == Some(newcomer.certificate) && is_same_start {
         return Ok(mac);
     }
-    if known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str()) {
+    token(newcomer, now)?;
+    if pinned.is_none_or(|pinned| pinned == newcomer.certificate) {
+        return Ok(mac);
+    }
+    if is_same_start {
         return Err(Refusal::Forbidden(format!(
             "machine {mac} has enrolled with another certificate since it started: restart it"
         )));
@@ -81,6 +100,22 @@ pub fn admit(
         )));
     }
     Ok(mac)
+}
+
+/// A machine that was told a token shows it, and nobody shows one that was shown before.
+fn token(newcomer: &Newcomer<'_>, now: DateTime<Utc>) -> Result<(), Refusal> {
+    let unused = |told: &&(BootToken, bool)| !told.1 && now - told.0.time < TOKEN;
+    match newcomer.token() {
+        Some(shown) => match newcomer.tokens.iter().find(|(told, _)| told.sha256 == shown) {
+            Some((_, false)) => Ok(()),
+            Some((_, true)) => Err(Refusal::Token("has been used before")),
+            None => Err(Refusal::Token("is not the one that it was told last")),
+        },
+        None if newcomer.tokens.iter().any(|told| unused(&told)) => {
+            Err(Refusal::Token("is missing, although it was told one"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The status of a machine that has enrolled, as a merge. What an earlier start left behind of its instruction and log goes.
@@ -100,6 +135,7 @@ pub fn enrolled(
         "bootID": said.boot_id,
         "version": said.version,
         "certificateSHA256": newcomer.certificate,
+        "bootTokenSHA256": newcomer.token(),
         "lastSeenTime": rfc3339(now),
     });
     if let Some(mode) = newcomer.boot_mode {

@@ -39,10 +39,55 @@ fn who_is_let_in() {
         let enrolment = enrolment(boot);
         let address = IpAddr::from([10, 0, 0, 9]);
         let heard = name.ends_with("speaks").then(|| at(seconds - 5));
-        let newcomer =
-            Newcomer { enrolment: &enrolment, certificate, address, lease_holder, heard, boot_mode: None };
+        let newcomer = Newcomer {
+            enrolment: &enrolment,
+            certificate,
+            address,
+            lease_holder,
+            heard,
+            boot_mode: None,
+            tokens: &[],
+        };
         let admitted = admit(&newcomer, known, at(seconds));
         assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
+    }
+}
+
+#[test]
+fn a_token_lets_one_agent_in() {
+    let told = |text: &str, seconds| BootToken { sha256: fingerprint(text.as_bytes()), time: at(seconds) };
+    let known = AgentStatus {
+        certificate_sha256: Some("aa".into()),
+        boot_id: Some("first".into()),
+        ..AgentStatus::default()
+    };
+    let (fresh, spent) = ([(told("t", 0), false)], [(told("t", 0), true)]);
+    let cases: [(&str, &[(BootToken, bool)], Option<&str>, Option<&AgentStatus>, i64, bool); 9] = [
+        ("none was told", &[], None, None, 0, true),
+        ("its own", &fresh, Some("t"), None, 0, true),
+        ("after a long start", &fresh, Some("t"), None, 3600, true),
+        ("another one", &fresh, Some("u"), None, 0, false),
+        ("one that nobody was told", &[], Some("t"), None, 0, false),
+        ("none, although one was told", &fresh, None, None, 0, false),
+        ("none, long after one was told", &fresh, None, None, 900, true),
+        ("one that was used", &spent, Some("t"), None, 0, false),
+        ("one that it has used itself", &spent, Some("t"), Some(&known), 0, true),
+    ];
+    for (name, tokens, shown, known, seconds, expected) in cases {
+        let enrolment = Enrolment { token: shown.map(str::to_owned), ..enrolment("first") };
+        let newcomer = Newcomer {
+            enrolment: &enrolment,
+            certificate: "aa",
+            address: IpAddr::from([10, 0, 0, 9]),
+            lease_holder: None,
+            heard: None,
+            boot_mode: None,
+            tokens,
+        };
+        let admitted = admit(&newcomer, known, at(seconds));
+        assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
+        let status = &enrolled(&newcomer, MacAddress([1; 6]), known, at(seconds))["status"];
+        assert_eq!(status["bootTokenSHA256"].is_string(), shown.is_some(), "{name}");
     }
 }
 
@@ -58,6 +103,7 @@ fn another_start_forgets_the_instruction_of_the_last() {
             lease_holder: None,
             heard: None,
             boot_mode: Some("UEFI"),
+            tokens: &[],
         };
         let status = &enrolled(&newcomer, MacAddress([1; 6]), Some(&known), at(0))["status"];
         assert_eq!(status.as_object().unwrap().contains_key("instruction"), expected, "{boot}");

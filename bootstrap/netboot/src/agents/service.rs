@@ -1,21 +1,26 @@
 //! Keeps `Agent` objects as agents report.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use agent::protocol::{ConfigDrive, Enrolled, Enrolment, Instruction, Report};
+use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::Clock;
+use machinery::random::Random;
 use parking_lot::Mutex;
 use schemas::netboot::Agent;
 use tokio::sync::Notify;
 
 use super::Refusal;
+use super::handover::{Handover, given, handover};
 use super::record::{self, Newcomer, REPORT_SECONDS, Reported};
 use crate::dhcp4::server::Addresses;
+use crate::directory::{BootToken, Kube};
 use crate::limits;
+use crate::mac::MacAddress;
 use crate::metadata::Metadata;
 
 const BY_CERTIFICATE: &str = "netboot-certificate";
@@ -25,14 +30,22 @@ pub struct Agents {
     agents: Objects<Agent>,
     addresses: Arc<Addresses>,
     metadata: Arc<Metadata>,
+    machines: Kube,
+    recorder: Recorder,
     clock: Clock,
+    random: Random,
     reported: Mutex<HashMap<String, Reported>>,
     changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
 }
 
 impl Agents {
     /// Starts to follow the objects; all of them are known when it returns.
-    pub async fn start(manager: &Manager, addresses: Arc<Addresses>, metadata: Arc<Metadata>) -> Arc<Self> {
+    pub async fn start(
+        manager: &Manager,
+        machines: Kube,
+        addresses: Arc<Addresses>,
+        metadata: Arc<Metadata>,
+    ) -> Arc<Self> {
         let agents: Objects<Agent> = manager.objects();
         agents.index(BY_CERTIFICATE, |agent: &Agent| {
             agent.status.iter().filter_map(|status| status.certificate_sha256.clone()).collect()
@@ -45,8 +58,10 @@ impl Agents {
                 notify.notify_waiters();
             }
         });
-        let clock = manager.clock().clone();
-        Arc::new(Self { agents, addresses, metadata, clock, reported: Mutex::default(), changed })
+        let (clock, random) = (manager.clock().clone(), manager.random().clone());
+        let recorder = manager.recorder("netboot");
+        let reported = Mutex::default();
+        Arc::new(Self { agents, addresses, metadata, machines, recorder, clock, random, reported, changed })
     }
 
     /// Lets a machine in.
@@ -61,15 +76,20 @@ impl Agents {
     ) -> Result<Enrolled, Refusal> {
         let lease_holder = self.addresses.holder_of(address);
         let boot_mode = lease_holder.and_then(|mac| self.addresses.boot_mode(mac));
-        let named = enrolment.boot_mac_address.parse::<crate::mac::MacAddress>();
+        let named = enrolment.boot_mac_address.parse::<MacAddress>();
         let key = NamespacedName::new("", named.map(|mac| mac.dashed()).unwrap_or_default());
         let heard = self.reported.lock().get(&key.name).and_then(Reported::heard);
-        let newcomer = Newcomer { enrolment, certificate, address, lease_holder, heard, boot_mode };
+        let tokens = self.tokens(enrolment);
+        let newcomer =
+            Newcomer { enrolment, certificate, address, lease_holder, heard, boot_mode, tokens: &tokens };
         let known = self.agents.get(&key);
         let status = known.as_ref().and_then(|agent| agent.status.as_ref());
         let now = self.clock.now();
         let mac = record::admit(&newcomer, status, now).inspect_err(|refusal| {
             tracing::warn!(%address, %refusal, "a machine is not let in");
+            if let Refusal::Token(_) = refusal {
+                self.alert(&key.name, "BootTokenRefused", &format!("{address} asks to be let in: {refusal}"));
+            }
         })?;
         if known.is_none() {
             let metadata = ObjectMeta { name: Some(key.name.clone()), ..ObjectMeta::default() };
@@ -81,6 +101,42 @@ impl Agents {
         self.reported.lock().remove(&key.name);
         tracing::info!(machine = %mac, %address, "an agent has enrolled");
         Ok(Enrolled { name: key.name, report_seconds: REPORT_SECONDS })
+    }
+
+    /// The tokens that the interfaces of a machine were told.
+    fn tokens(&self, enrolment: &Enrolment) -> Vec<(BootToken, bool)> {
+        let named = std::iter::once(&enrolment.boot_mac_address).chain(&enrolment.mac_addresses);
+        let macs: BTreeSet<MacAddress> = named.filter_map(|text| text.parse().ok()).collect();
+        let told = macs.into_iter().filter_map(|mac| self.machines.token(mac));
+        told.map(|token| {
+            let is_spent = self.machines.is_spent(&token);
+            (token, is_spent)
+        })
+        .collect()
+    }
+
+    /// A token for the script that starts the agent of a machine; only the machine itself is told one.
+    pub async fn token(&self, mac: MacAddress, client: IpAddr) -> Option<String> {
+        if self.addresses.holder_of(client) != Some(mac) {
+            return None;
+        }
+        match self.machines.new_token(mac, &self.random, self.clock.now()).await {
+            Ok(token) => Some(token),
+            Err(error) => {
+                tracing::warn!(machine = %mac, %error, "the machine starts without a token");
+                None
+            }
+        }
+    }
+
+    /// An event of the host that the machine `name` is, else of its agent.
+    fn alert(&self, name: &str, reason: &str, message: &str) {
+        let mac = name.parse::<MacAddress>().ok();
+        if let Some(host) = mac.and_then(|mac| self.machines.host(mac)) {
+            self.recorder.warning(host.as_ref(), &(), reason, message);
+        } else if let Some(agent) = mac.and_then(|mac| self.machines.agent(mac)) {
+            self.recorder.warning(agent.as_ref(), &(), reason, message);
+        }
     }
 
     /// Whose certificate it is.
@@ -140,22 +196,40 @@ impl Agents {
         }
     }
 
-    /// The configuration drive of the host that the machine is; `None` when it is no host's. It is given while an instruction asks for
-    /// it, and not after.
+    /// The configuration drive of the host that the machine is; `None` when it is no host's. It is given for an instruction that asks for
+    /// it, once.
     ///
     /// # Errors
     /// [`Refusal::Unknown`], [`Refusal::Forbidden`], [`Refusal::Failed`].
     pub async fn config_drive(&self, certificate: &str) -> Result<Option<ConfigDrive>, Refusal> {
         let agent = self.known(certificate)?;
-        let wants =
-            agent.spec.instruction.as_ref().is_some_and(|instruction| instruction.config_drive == Some(true));
-        if !wants {
+        let instruction = agent.spec.instruction.as_ref().filter(|known| known.config_drive == Some(true));
+        let Some(instruction) = instruction else {
             return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
-        }
-        let name = agent.metadata.name.clone().unwrap_or_default();
-        let Ok(mac) = name.parse() else { return Ok(None) };
+        };
+        let (key, now) = (NamespacedName::of(agent.as_ref()), self.clock.now());
+        let Ok(mac) = key.name.parse() else { return Ok(None) };
         let data = self.metadata.data(mac).map_err(Refusal::Failed)?;
-        Ok(data.map(|data| ConfigDrive { files: data.config_drive() }))
+        let Some(data) = data else { return Ok(None) };
+        // After another start the same work is a new beginning.
+        let status = agent.status.as_ref();
+        let start = status.and_then(|status| status.boot_id.as_deref()).unwrap_or_default();
+        let purpose = format!("{} {start}", instruction.id);
+        match handover(status.and_then(|status| status.config_drive.as_ref()), &purpose, now) {
+            Handover::First => {
+                let given = given("configDrive", &purpose, now);
+                self.agents.merge(&key, Some("status"), given).await.map_err(failed)?;
+            }
+            Handover::Same => {}
+            Handover::Again => {
+                let message = "the configuration drive was asked for again by the machine's agent, which had it: it got none";
+                self.alert(&key.name, "ConfigDriveAskedAgain", message);
+                return Err(Refusal::Forbidden(
+                    "the configuration drive was given for this instruction".into(),
+                ));
+            }
+        }
+        Ok(Some(ConfigDrive { files: data.config_drive() }))
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::boot::boot;
+use super::tokens::BY_TOKEN;
 use crate::error::Error;
 use crate::mac::MacAddress;
 use crate::machine::{Boot, Directory, Lease, Machine};
@@ -28,8 +29,8 @@ pub const ADDRESS: &str = "netboot.firstlight.dev/address";
 #[derive(Clone)]
 pub struct Kube {
     hosts: Objects<BareMetalHost>,
-    agents: Objects<Agent>,
-    leases: Objects<DHCPLease>,
+    pub(super) agents: Objects<Agent>,
+    pub(super) leases: Objects<DHCPLease>,
     discovers: bool,
 }
 
@@ -54,6 +55,9 @@ impl Kube {
         });
         kube.agents.index(BY_ADDRESS, |agent: &Agent| {
             agent.status.iter().filter_map(|status| status.address.clone()).collect()
+        });
+        kube.agents.index(BY_TOKEN, |agent: &Agent| {
+            agent.status.iter().filter_map(|status| status.boot_token_sha256.clone()).collect()
         });
         kube.leases.index(BY_ADDRESS, |lease: &DHCPLease| vec![lease.spec.ip_address.clone()]);
         kube.hosts.wait_until_synced().await;
@@ -173,6 +177,8 @@ impl Directory for Kube {
 fn written(lease: &Lease) -> DhcpLeaseSpec {
     DhcpLeaseSpec {
         architecture: lease.architecture.clone(),
+        boot_token_sha256: None,
+        boot_token_time: None,
         expiration_time: Some(rfc3339(lease.expires)),
         hostname: lease.host_name.clone(),
         interface: Some(lease.interface.clone()),

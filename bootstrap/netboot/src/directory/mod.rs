@@ -3,6 +3,8 @@
 mod boot;
 mod kube;
 mod memory;
+mod tokens;
 
 pub use kube::{ADDRESS, Kube};
 pub use memory::Memory;
+pub use tokens::BootToken;

@@ -2,18 +2,27 @@
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::file::{self, Body};
+use super::file;
 use super::site::{Peer, percent_decoded};
 use crate::agents::{Agents, Refusal};
 use crate::limits;
 
+/// The body of a request.
+pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
+impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
+
 /// Answers a request for `path`, the part after `/agent/v1/`.
-pub async fn answer(agents: &Agents, path: &str, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+pub async fn answer(
+    agents: &Agents,
+    path: &str,
+    request: Request<impl Incoming>,
+    peer: &Peer,
+) -> Response<file::Body> {
     let Some(certificate) = peer.certificate.as_deref() else {
         return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
     };
@@ -22,7 +31,7 @@ pub async fn answer(agents: &Agents, path: &str, request: Request<Incoming>, pee
         Err(refusal) => {
             let status = match refusal {
                 Refusal::Unknown => StatusCode::UNAUTHORIZED,
-                Refusal::Forbidden(_) => StatusCode::FORBIDDEN,
+                Refusal::Forbidden(_) | Refusal::Token(_) => StatusCode::FORBIDDEN,
                 Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
                 Refusal::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
@@ -34,10 +43,10 @@ pub async fn answer(agents: &Agents, path: &str, request: Request<Incoming>, pee
 async fn respond(
     agents: &Agents,
     path: &str,
-    request: Request<Incoming>,
+    request: Request<impl Incoming>,
     peer: &Peer,
     certificate: &str,
-) -> Result<Response<Body>, Refusal> {
+) -> Result<Response<file::Body>, Refusal> {
     match (request.method().clone(), path) {
         (Method::POST, "enrol") => {
             let enrolment = read(request).await?;
@@ -62,7 +71,7 @@ async fn respond(
     }
 }
 
-async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Refusal> {
+async fn read<T: DeserializeOwned>(request: Request<impl Incoming>) -> Result<T, Refusal> {
     let body = Limited::new(request.into_body(), limits::REPORT).collect();
     let wrong = |error: String| Refusal::Malformed(format!("the body: {error}"));
     let body = tokio::time::timeout(limits::HANDSHAKE, body)
@@ -72,14 +81,14 @@ async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Refu
     serde_json::from_slice(&body.to_bytes()).map_err(|error| wrong(error.to_string()))
 }
 
-fn json(value: &impl Serialize) -> Response<Body> {
+fn json(value: &impl Serialize) -> Response<file::Body> {
     match serde_json::to_vec(value) {
         Ok(text) => file::typed(StatusCode::OK, "application/json", text),
         Err(_) => file::text(StatusCode::INTERNAL_SERVER_ERROR, Bytes::new()),
     }
 }
 
-fn nothing() -> Response<Body> {
+fn nothing() -> Response<file::Body> {
     let mut response = Response::new(file::body(Bytes::new()));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response

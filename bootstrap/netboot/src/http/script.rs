@@ -16,6 +16,8 @@ pub struct Server<'a> {
     pub has_kernel: bool,
     /// Arguments of the kernel.
     pub arguments: &'a str,
+    /// What the agent is to show when it enrols.
+    pub token: Option<&'a str>,
 }
 
 /// The script for a machine.
@@ -33,6 +35,9 @@ pub fn script(mac: MacAddress, processor: Processor, boot: &Boot, server: &Serve
             let mut arguments = format!("initrd=initrd BOOTIF=01-{}", mac.dashed());
             if let Some(https) = server.https {
                 let _ = write!(arguments, " firstlight.server={https}");
+            }
+            if let Some(token) = server.token {
+                let _ = write!(arguments, " firstlight.token={token}");
             }
             let arguments = format!("{arguments} {}", server.arguments);
             again(&format!(
@@ -65,10 +70,11 @@ mod tests {
             https: Some("https://10.0.0.1:8443"),
             has_kernel: true,
             arguments: "console=ttyS0",
+            token: Some("0123"),
         };
         let agent = script(mac, Processor::X86_64, &Boot::Agent, &server);
         let kernel = "kernel http://10.0.0.1:8080/boot/kernel/x86_64 initrd=initrd BOOTIF=01-52-54-00-00-00-01 \
-            firstlight.server=https://10.0.0.1:8443 console=ttyS0 || goto again\n";
+            firstlight.server=https://10.0.0.1:8443 firstlight.token=0123 console=ttyS0 || goto again\n";
         assert!(agent.starts_with("#!ipxe\n") && agent.contains(kernel), "{agent}");
         let unified = Server { has_kernel: false, ..server };
         let text = script(mac, Processor::X86_64, &Boot::Agent, &unified);

@@ -6,16 +6,15 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 
-use super::agents;
+use super::agents::{self, Incoming};
 use super::file::{self, Body};
 use super::script::{self, script};
 use crate::agents::Agents;
 use crate::boot_files::BootFiles;
 use crate::client::Processor;
 use crate::mac::MacAddress;
-use crate::machine::Directory;
+use crate::machine::{Boot, Directory};
 use crate::metadata::Metadata;
 
 /// The two ends of a connection.
@@ -51,7 +50,7 @@ pub struct Site {
 
 impl Site {
     /// Answers a request.
-    pub async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+    pub async fn answer(&self, request: Request<impl Incoming>, peer: &Peer) -> Response<Body> {
         let uri = request.uri().clone();
         let path = uri.path();
         if let (Some(agents), Some(path)) = (&self.agents, path.strip_prefix("/agent/v1/")) {
@@ -62,7 +61,7 @@ impl Site {
         match segments.as_slice() {
             _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
             ["healthz"] => file::text(StatusCode::OK, "ok\n"),
-            ["boot", "script", name] => self.script(name, uri.query(), peer),
+            ["boot", "script", name] => self.script(name, uri.query(), peer).await,
             ["boot", rest @ ..] => match self.boot.path(&rest.join("/"), &self.tftp) {
                 Some(path) => file::answer(&path, request.method(), request.headers()).await,
                 None => file::not_found(),
@@ -72,14 +71,13 @@ impl Site {
                 None => file::not_found(),
             },
             _ => {
-                let metadata = self.metadata.as_ref();
-                let told = metadata.and_then(|metadata| metadata.answer(path, peer.address.ip()));
-                told.unwrap_or_else(file::not_found)
+                let Some(metadata) = &self.metadata else { return file::not_found() };
+                metadata.answer(path, peer.address.ip()).await.unwrap_or_else(file::not_found)
             }
         }
     }
 
-    fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
+    async fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
         let Some(Ok(mac)) = name.strip_suffix(".ipxe").map(str::parse::<MacAddress>) else {
             return file::not_found();
         };
@@ -94,14 +92,20 @@ impl Site {
             format!("http://{}", socket(local, self.http_port)),
             self.https_port.map(|port| format!("https://{}", socket(local, port))),
         );
+        let boot = self.directory.machine(mac).boot;
+        let has_kernel =
+            self.boot.kernels.contains_key(&processor) && self.boot.initial.contains_key(&processor);
+        let token = match &self.agents {
+            Some(agents) if has_kernel && boot == Boot::Agent => agents.token(mac, peer.address.ip()).await,
+            _ => None,
+        };
         let server = script::Server {
             http: &http,
             https: https.as_deref(),
-            has_kernel: self.boot.kernels.contains_key(&processor)
-                && self.boot.initial.contains_key(&processor),
+            has_kernel,
             arguments: &self.boot.arguments,
+            token: token.as_deref(),
         };
-        let boot = self.directory.machine(mac).boot;
         file::text(StatusCode::OK, script(mac, processor, &boot, &server))
     }
 

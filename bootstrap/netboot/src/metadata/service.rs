@@ -1,6 +1,5 @@
 //! Tells machines what their hosts' objects and Secrets say of them.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -9,12 +8,15 @@ use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{Clock, parse_rfc3339};
-use parking_lot::Mutex;
 use schemas::metal3::{BareMetalHost, SecretReference};
+use schemas::netboot::Agent;
+use tokio::sync::Mutex;
 
 use super::data::{Data, Secrets};
 use super::tree::{Item, find};
+use crate::agents::handover::{Handover, given, handover};
 use crate::dhcp4::server::Addresses;
 use crate::directory::Kube;
 use crate::http::file::{self, Body};
@@ -22,8 +24,6 @@ use crate::mac::MacAddress;
 
 /// How long after the end of its provisioning a machine may ask for its user data.
 const WINDOW: Duration = Duration::minutes(15);
-/// How long a machine may ask for it again in one start: clients try several times.
-const SAME_START: Duration = Duration::minutes(2);
 
 /// Whether user data is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,21 +36,22 @@ enum Permit {
     Late,
     /// The host has no image of its own.
     NotProvisioned,
+    /// That it is given cannot be written down.
+    NotWritten,
 }
 
 /// User data holds keys and tokens: it is given once, soon after the machine was provisioned.
-fn permit(host: &BareMetalHost, first: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Permit {
+fn permit(host: &BareMetalHost, handover: Handover, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
     if !["provisioning", "provisioned"].contains(&status.provisioning.state.as_str()) {
         return Permit::NotProvisioned;
     }
     let provision = status.operation_history.as_ref().and_then(|history| history.provision.as_ref());
     let end = provision.and_then(|provision| parse_rfc3339(provision.end.as_deref()?));
-    match (first, end) {
-        (Some(first), _) if now - first > SAME_START => Permit::Again,
-        (Some(_), _) => Permit::Given,
-        (None, Some(end)) if now - end > WINDOW => Permit::Late,
-        (None, _) => Permit::Given,
+    match (handover, end) {
+        (Handover::Again, _) => Permit::Again,
+        (Handover::First, Some(end)) if now - end > WINDOW => Permit::Late,
+        (Handover::First | Handover::Same, _) => Permit::Given,
     }
 }
 
@@ -61,8 +62,9 @@ pub struct Metadata {
     addresses: Arc<Addresses>,
     recorder: Recorder,
     clock: Clock,
-    /// When user data was given first, for the provisioning that began at a time.
-    given: Mutex<HashMap<MacAddress, (String, DateTime<Utc>)>>,
+    agents: Objects<Agent>,
+    /// Two that ask at the same time are not both the first.
+    giving: Mutex<()>,
 }
 
 impl Metadata {
@@ -70,9 +72,10 @@ impl Metadata {
     pub async fn start(manager: &Manager, machines: Kube, addresses: Arc<Addresses>) -> Arc<Self> {
         let secrets: Objects<Secret> = manager.objects();
         secrets.wait_until_synced().await;
+        let agents = manager.objects();
         let recorder = manager.recorder("netboot");
         let clock = manager.clock().clone();
-        Arc::new(Self { machines, secrets, addresses, recorder, clock, given: Mutex::default() })
+        Arc::new(Self { machines, secrets, addresses, recorder, clock, agents, giving: Mutex::default() })
     }
 
     /// What the host of a machine is told; `None` when the machine is no host's.
@@ -102,7 +105,7 @@ impl Metadata {
     }
 
     /// Answers a request for `path`; `None` for paths that are others'.
-    pub fn answer(&self, path: &str, client: IpAddr) -> Option<Response<Body>> {
+    pub async fn answer(&self, path: &str, client: IpAddr) -> Option<Response<Body>> {
         let item = find(path)?;
         let mac = self.addresses.holder_of(client).or_else(|| self.machines.agent_at(client));
         let Some((mac, host)) = mac.and_then(|mac| Some((mac, self.machines.host(mac)?))) else {
@@ -110,7 +113,7 @@ impl Metadata {
             return Some(file::text(StatusCode::NOT_FOUND, "no host is known at your address\n"));
         };
         Some(match self.data_of(&host) {
-            Ok(data) => self.tell(&item, data, mac, &host, client),
+            Ok(data) => self.tell(&item, data, mac, &host, client).await,
             Err(problem) => {
                 tracing::warn!(host = host.metadata.name, problem, "metadata");
                 file::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n"))
@@ -118,7 +121,7 @@ impl Metadata {
         })
     }
 
-    fn tell(
+    async fn tell(
         &self,
         item: &Item,
         mut data: Data,
@@ -127,7 +130,10 @@ impl Metadata {
         client: IpAddr,
     ) -> Response<Body> {
         if item.is_secret() && data.user_data.is_some() {
-            let permit = self.permit(mac, host);
+            let permit = self.permit(mac, host).await;
+            if permit == Permit::NotWritten {
+                return file::text(StatusCode::SERVICE_UNAVAILABLE, "try again\n");
+            }
             self.report(permit, host, client);
             if permit != Permit::Given {
                 // An installed system asks in each of its starts, and takes a refusal for the loss of its identity. To Ignition, which
@@ -141,24 +147,41 @@ impl Metadata {
         }
     }
 
-    fn permit(&self, mac: MacAddress, host: &BareMetalHost) -> Permit {
+    async fn permit(&self, mac: MacAddress, host: &BareMetalHost) -> Permit {
         let begun =
             (|| host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.clone())();
         let begun = begun.unwrap_or_default();
-        let now = self.clock.now();
-        let mut given = self.given.lock();
-        let first = given.get(&mac).filter(|(of, _)| *of == begun).map(|(_, first)| *first);
-        let permit = permit(host, first, now);
-        if permit == Permit::Given && first.is_none() {
-            given.insert(mac, (begun, now));
+        let _one = self.giving.lock().await;
+        let (now, agent) = (self.clock.now(), self.machines.agent(mac));
+        let known = agent.as_ref().and_then(|agent| agent.status.as_ref()?.user_data.as_ref());
+        let handover = handover(known, &begun, now);
+        let permit = permit(host, handover, now);
+        if permit != Permit::Given || handover != Handover::First {
+            return permit;
         }
-        permit
+        // Written before it is given: a server that was started anew must know.
+        match self.note(mac, &begun, now).await {
+            Ok(()) => Permit::Given,
+            Err(error) => {
+                tracing::warn!(machine = %mac, %error, "that user data is given cannot be written down: it is not given");
+                Permit::NotWritten
+            }
+        }
+    }
+
+    async fn note(&self, mac: MacAddress, begun: &str, now: DateTime<Utc>) -> engine::Result<()> {
+        let key = NamespacedName::new("", mac.dashed());
+        if self.machines.agent(mac).is_none() {
+            let metadata = ObjectMeta { name: Some(key.name.clone()), ..ObjectMeta::default() };
+            self.agents.create_if_absent(&Agent { metadata, ..Agent::default() }).await?;
+        }
+        self.agents.merge(&key, Some("status"), given("userData", begun, now)).await.map(|_| ())
     }
 
     fn report(&self, permit: Permit, host: &BareMetalHost, client: IpAddr) {
         let minutes = WINDOW.num_minutes();
         let (reason, message) = match permit {
-            Permit::Given => return,
+            Permit::Given | Permit::NotWritten => return,
             Permit::Again => (
                 "UserDataAskedAgain",
                 format!(
@@ -200,19 +223,19 @@ mod tests {
         };
         let at = |minutes| parse_rfc3339("2026-11-22T09:00:00Z").unwrap() + Duration::minutes(minutes);
         let cases = [
-            ("provisioned", None, 1, Permit::Given),
-            ("provisioned", None, 15, Permit::Given),
-            ("provisioned", None, 16, Permit::Late),
-            ("provisioned", Some(1), 2, Permit::Given),
-            ("provisioned", Some(1), 4, Permit::Again),
-            ("provisioning", None, 1, Permit::Given),
-            ("available", None, 1, Permit::NotProvisioned),
+            ("provisioned", Handover::First, 1, Permit::Given),
+            ("provisioned", Handover::First, 15, Permit::Given),
+            ("provisioned", Handover::First, 16, Permit::Late),
+            ("provisioned", Handover::Same, 16, Permit::Given),
+            ("provisioned", Handover::Again, 4, Permit::Again),
+            ("provisioning", Handover::First, 1, Permit::Given),
+            ("available", Handover::First, 1, Permit::NotProvisioned),
         ];
-        for (state, first, minutes, expected) in cases {
+        for (state, handover, minutes, expected) in cases {
             assert_eq!(
-                permit(&host(state), first.map(at), at(minutes)),
+                permit(&host(state), handover, at(minutes)),
                 expected,
-                "{state} {first:?} {minutes}"
+                "{state} {handover:?} {minutes}"
             );
         }
     }
