@@ -79,6 +79,9 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         from: u64,
     },
+    /// Build the agent as a static program, and the server with it inside. Needs the target `ARCHITECTURE-unknown-linux-musl` of rustup, a C
+    /// compiler for it (musl-tools) and zstd.
+    Release,
     /// Write the Rust types and the CustomResourceDefinitions of `schemas/` from `schemas/types` and `schemas/crds`.
     Schemas {
         /// Change nothing; fail when a file would change.
@@ -117,6 +120,7 @@ fn main() -> anyhow::Result<()> {
             let variables = [("GRAPHS_SEEDS", seeds.as_str()), ("GRAPHS_FROM", from.as_str())];
             suite::tests(&workspace_root(), "pivot", &["graphs::"], &variables)
         }
+        Command::Release => suite::release(&workspace_root()),
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
     }
 }

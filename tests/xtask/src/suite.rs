@@ -13,6 +13,23 @@ pub fn build(root: &Path) -> Result<()> {
     cargo(root, &["build", "--release", "--package", "firstlight"], &[])
 }
 
+/// Builds the agent as a static program, compresses it, and builds the server with it inside.
+///
+/// # Errors
+/// Where one does not build.
+pub fn release(root: &Path) -> Result<()> {
+    let platform = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    cargo(root, &["build", "--profile", "agent", "--target", &platform, "--package", "agent"], &[])?;
+    let agent = target(root).join(platform).join("agent/firstlight-agent");
+    let compressed = agent.with_extension("zst");
+    let mut zstd = Command::new("zstd");
+    zstd.args(["-19", "--quiet", "--force", "-o"]).arg(&compressed).arg(&agent);
+    let status = zstd.status().context("zstd is needed")?;
+    ensure!(status.success(), "{} cannot be compressed", agent.display());
+    let compressed = compressed.to_str().context("the target folder's name is no text")?;
+    cargo(root, &["build", "--release", "--package", "firstlight"], &[("FIRSTLIGHT_AGENT", compressed)])
+}
+
 /// Builds and runs the program `name`. As with [`tests`], the whole workspace is named, so that little is built again.
 ///
 /// # Errors

@@ -1,56 +1,142 @@
 //! What machines boot, made of this program and the site's own files in `<data-dir>/netboot`.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use agent::protocol::Configuration;
 use anyhow::{Context, Result, bail};
 use netboot::boot_files::BootFiles;
 use netboot::client::Processor;
 use netboot::image::assets::{Assets, Kernel};
+use netboot::image::made::{Inputs, make_once, replace};
+use netboot::image::program::Entry;
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
 
 /// Arguments of the kernel. The first console is the one that people see; the last is what the agent writes to.
 const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";
+/// The agent as a program of its own (docs/decisions/agent-program.md), compressed, for machines like this one; empty in a build without it.
+const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/firstlight-agent"));
+/// What is made in the folder of each kind of machine.
+const AGENT_FILE: &str = "firstlight-agent";
+const INITRAMFS: &str = "initramfs";
+const UNIFIED: &str = "firstlight.efi";
 
-/// What this program was built for: it can only be the agent of machines like its own.
-const ARCHITECTURE: &str = std::env::consts::ARCH;
-
-/// Makes the boot files: an initramfs with this program as its first process, and one unified kernel image of it all.
+/// Makes the boot files for each kind of machine that there are a kernel and an agent for: an initramfs with the agent as its first
+/// process, and one unified kernel image of it all. What was made of the same files before is kept.
 ///
 /// # Errors
 /// Without a kernel among the assets, or when the disk refuses.
 pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
     let assets = Assets::new(&folder.join("assets"));
-    let Some(kernel) = assets.kernel(ARCHITECTURE) else {
+    let mut boot = BootFiles { arguments: ARGUMENTS.to_owned(), ..BootFiles::default() };
+    for processor in [Processor::X86_64, Processor::Aarch64] {
+        let Some(kernel) = assets.kernel(processor.name()) else { continue };
+        let making =
+            Making { assets: &assets, folder: folder.join("made").join(processor.name()), processor };
+        let Some(program) = making.program()? else {
+            tracing::warn!(
+                "machines with {0} cannot be booted, for whose kernel there is no agent: build it (cargo build --profile agent -p agent \
+                 --target {0}-unknown-linux-musl), and add it with firstlight metal assets add firstlight-agent",
+                processor.name()
+            );
+            continue;
+        };
+        making.files(kernel, &program, agent, &mut boot)?;
+    }
+    if boot.kernels.is_empty() {
         bail!(
             "there is no kernel to boot machines with: unpack a linux-image package (dpkg-deb -x linux-image-….deb kernel) and run: \
              firstlight metal assets add kernel"
         );
-    };
-    let made = folder.join("made");
-    std::fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
-    let initial = made.join("initramfs");
-    pack(&initial, &kernel, agent)?;
-    let mut boot = BootFiles { arguments: ARGUMENTS.to_owned(), ..BootFiles::default() };
-    if let Some(stub) = assets.stub(ARCHITECTURE) {
-        let unified = made.join("firstlight.efi");
-        unify(&unified, &stub, &kernel, &initial)?;
-        boot.unified = BTreeMap::from([(Processor::X86_64, unified)]);
     }
-    boot.kernels = BTreeMap::from([(Processor::X86_64, kernel.image)]);
-    boot.initial = BTreeMap::from([(Processor::X86_64, initial)]);
-    boot.tftp = assets.ipxe(ARCHITECTURE, "undionly.kpxe").and_then(|file| file.parent().map(Path::to_owned));
+    let ipxe = [("x86_64", "undionly.kpxe"), ("aarch64", "snp-arm64.efi")];
+    let found = ipxe.iter().find_map(|(architecture, name)| assets.ipxe(architecture, name));
+    boot.tftp = found.and_then(|file| file.parent().map(Path::to_owned));
     Ok(boot)
 }
 
-fn pack(out: &Path, kernel: &Kernel, agent: &Configuration) -> Result<()> {
+/// The files for one kind of machine.
+struct Making<'a> {
+    assets: &'a Assets,
+    folder: PathBuf,
+    processor: Processor,
+}
+
+impl Making<'_> {
+    /// The agent for such machines: the small program, else this one; `None` when there is neither.
+    fn program(&self) -> Result<Option<Vec<Entry>>> {
+        let is_own = self.processor.name() == std::env::consts::ARCH;
+        let alone = |source| vec![Entry::File { path: initramfs::PROGRAM.into(), source }];
+        if is_own && !AGENT.is_empty() {
+            let path = self.folder.join(AGENT_FILE);
+            let agent = program::decompressed(AGENT)?;
+            if std::fs::read(&path).ok().as_deref() != Some(&agent) {
+                replace(&path, |file| Ok(file.write_all(&agent)?))?;
+            }
+            return Ok(Some(alone(path)));
+        }
+        match self.assets.agent(self.processor.name()) {
+            Some(path) => Ok(Some(alone(path))),
+            None if is_own => program::of_this_process(initramfs::PROGRAM).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn files(
+        &self,
+        kernel: Kernel,
+        program: &[Entry],
+        agent: &Configuration,
+        boot: &mut BootFiles,
+    ) -> Result<()> {
+        let name = self.processor.name();
+        let stub = self.assets.stub(name);
+        let (initial, unified) = (self.folder.join(INITRAMFS), self.folder.join(UNIFIED));
+        let files: &[&str] = if stub.is_some() { &[INITRAMFS, UNIFIED] } else { &[INITRAMFS] };
+        let made = make_once(&self.folder, self.inputs(program, agent)?, files, || {
+            pack(&initial, &kernel, program, agent)?;
+            stub.as_ref().map_or(Ok(()), |stub| unify(&unified, stub, &kernel, &initial))
+        })?;
+        tracing::info!(machines = name, kernel = kernel.version, made, "boot images");
+        if let Some(signed) = self.assets.signed(name) {
+            if !uki::holds(&signed, &initial)? {
+                tracing::warn!(
+                    "the signed image for {name} holds another initramfs than this server has made (another version, kernel, certificate \
+                     or address): sign {} and add it again",
+                    unified.display()
+                );
+            }
+            boot.unified.insert(self.processor, signed);
+        } else if stub.is_some() {
+            boot.unified.insert(self.processor, unified);
+        }
+        boot.kernels.insert(self.processor, kernel.image);
+        boot.initial.insert(self.processor, initial);
+        Ok(())
+    }
+
+    /// Everything that the files are made of: this program, too, since it is what makes them.
+    fn inputs(&self, program: &[Entry], agent: &Configuration) -> Result<Inputs> {
+        let mut inputs = Inputs::default();
+        inputs.file(&std::env::current_exe().context("cannot find this program")?)?;
+        inputs.bytes(ARGUMENTS.as_bytes());
+        inputs.bytes(&serde_json::to_vec(agent)?);
+        inputs.bytes(self.assets.state(self.processor.name())?.as_bytes());
+        for entry in program {
+            inputs.bytes(format!("{entry:?}").as_bytes());
+            if let Entry::File { source, .. } = entry {
+                inputs.file(source)?;
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+fn pack(out: &Path, kernel: &Kernel, program: &[Entry], agent: &Configuration) -> Result<()> {
     let modules = KernelModules::read(&kernel.modules)?;
-    let program = program::of_this_process(initramfs::PROGRAM)?;
-    let file = File::create(out).with_context(|| format!("cannot write {}", out.display()))?;
-    initramfs::write(BufWriter::new(file), &program, &modules, agent, initramfs::Compression::Zstd)
+    replace(out, |file| {
+        initramfs::write(BufWriter::new(file), program, &modules, agent, initramfs::Compression::Zstd)
+    })
 }
 
 fn unify(out: &Path, stub: &Path, kernel: &Kernel, initial: &Path) -> Result<()> {
@@ -61,6 +147,6 @@ fn unify(out: &Path, stub: &Path, kernel: &Kernel, initial: &Path) -> Result<()>
         kernel: Piece::file(&kernel.image)?,
         initramfs: Piece::file(initial)?,
     };
-    let mut file = File::create(out).with_context(|| format!("cannot write {}", out.display()))?;
-    uki::assemble(parts)?.write(&mut file)
+    let image = uki::assemble(parts)?;
+    replace(out, |file| image.write(file))
 }

@@ -3,6 +3,7 @@
 pub mod assets;
 pub mod initramfs;
 pub mod iso;
+pub mod made;
 mod modules;
 mod pieces;
 pub mod program;

@@ -59,6 +59,14 @@ pub fn of_this_process(path: &str) -> Result<Vec<Entry>> {
     Ok(entries.into_iter().collect())
 }
 
+/// A program that was compressed with zstd to be carried in another.
+///
+/// # Errors
+/// It is damaged.
+pub fn decompressed(program: &[u8]) -> Result<Vec<u8>> {
+    zstd::decode_all(program).context("the agent in this program is damaged: build it anew")
+}
+
 /// The libraries of a process's memory map.
 fn libraries(maps: &str) -> BTreeSet<PathBuf> {
     let path = |line: &str| Some(line.get(line.find('/')?..)?.to_owned());
@@ -92,7 +100,7 @@ fn text(path: &Path) -> Result<String> {
 }
 
 /// The loader that a program asks for; `None` where it needs none. Only what Linux runs on 64-bit little-endian machines is known.
-fn loader(program: &[u8]) -> Option<String> {
+pub(super) fn loader(program: &[u8]) -> Option<String> {
     let number = |at: usize, length: usize| -> Option<u64> {
         let bytes = program.get(at..at.checked_add(length)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

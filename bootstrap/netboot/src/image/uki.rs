@@ -2,6 +2,10 @@
 //!
 //! The sections and what the stub makes of them are described in systemd-stub(7); the layout of the file in Microsoft's "PE Format".
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 
 use super::{Piece, Pieces};
@@ -9,6 +13,8 @@ use super::{Piece, Pieces};
 /// Sections begin at multiples of this in memory, whatever the stub says: all firmware can map pages.
 const PAGE: u64 = 4096;
 const SECTION_HEADER: usize = 40;
+/// Where the optional header says where the signature is, and how long.
+const SIGNATURE: usize = 112 + 4 * 8;
 /// Initialised data that is only read.
 const READ_ONLY_DATA: u32 = 0x4000_0040;
 /// What `SizeOfHeaders` may grow to: the stub's first section begins there in memory.
@@ -71,6 +77,54 @@ fn layout(stub: &[u8]) -> Option<Layout> {
     Some(Layout { signature, optional, table, count, file_alignment })
 }
 
+/// Whether the head of a program of UEFI says that a kernel is in it.
+pub fn is_unified(head: &[u8]) -> bool {
+    let Some(Layout { table, count, .. }) = layout(head) else { return false };
+    let names = (0..count).filter_map(|index| head.get(table + index * SECTION_HEADER..)?.get(..8));
+    names.into_iter().any(|name| name == b".linux\0\0")
+}
+
+/// Whether the head of a program of UEFI names a signature.
+pub fn is_signed(head: &[u8]) -> bool {
+    let size = layout(head).and_then(|layout| read(head, layout.optional + SIGNATURE + 4, 4));
+    size.is_some_and(|size| size > 0)
+}
+
+/// Whether the image at `image` boots the initramfs at `initramfs`.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn holds(image: &Path, initramfs: &Path) -> Result<bool> {
+    let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let (mut image, initramfs) = (open(image)?, open(initramfs)?);
+    let mut head = Vec::new();
+    image.by_ref().take(HEADERS_MAX as u64).read_to_end(&mut head)?;
+    let Some(Layout { table, count, .. }) = layout(&head) else { return Ok(false) };
+    let mut headers = (0..count).map(|index| table + index * SECTION_HEADER);
+    let found = headers.find(|at| head.get(*at..at + 8) == Some(b".initrd\0"));
+    let Some((size, start)) = found.and_then(|at| Some((read(&head, at + 8, 4)?, read(&head, at + 20, 4)?)))
+    else {
+        return Ok(false);
+    };
+    if initramfs.metadata()?.len() != size {
+        return Ok(false);
+    }
+    image.seek(SeekFrom::Start(start))?;
+    let (mut held, mut wanted) = (BufReader::new(image.take(size)), BufReader::new(initramfs));
+    loop {
+        let (a, b) = (held.fill_buf()?, wanted.fill_buf()?);
+        let count = a.len().min(b.len());
+        if a[..count] != b[..count] {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(a.len() == b.len());
+        }
+        held.consume(count);
+        wanted.consume(count);
+    }
+}
+
 fn append(mut stub: Vec<u8>, sections: &[(&str, Piece)]) -> Result<Pieces> {
     let layout =
         layout(&stub).context("the stub is no UEFI program of 64 bits; give linuxx64.efi.stub of systemd")?;
@@ -91,7 +145,7 @@ fn append(mut stub: Vec<u8>, sections: &[(&str, Piece)]) -> Result<Pieces> {
         sections.len()
     );
     // A stub that is signed has the signature at its end, which does not hold for the image.
-    write(&mut stub, optional + 112 + 4 * 8, 8, 0);
+    write(&mut stub, optional + SIGNATURE, 8, 0);
     stub.resize(stub.len().next_multiple_of(usize::try_from(file_alignment)?), 0);
     let mut file = stub.len() as u64;
     let mut tail = Pieces::default();
@@ -191,6 +245,17 @@ mod tests {
         assert_eq!(image[0xc00..0xc00 + 5000], [1; 5000]);
         assert_eq!(image.len(), 0xc00 + 0x1400);
         assert_eq!(read(&image, 0x98 + 56, 4), Some(0xa000));
+        assert!(is_unified(&image) && !is_unified(&stub()) && !is_signed(&image));
+        write(&mut image, 0x98 + SIGNATURE + 4, 4, 1200);
+        assert!(is_signed(&image));
+        let folder = tempfile::tempdir().unwrap();
+        let (signed, initramfs) = (folder.path().join("signed"), folder.path().join("initramfs"));
+        std::fs::write(&signed, &image).unwrap();
+        for (content, expected) in [(vec![2; 0x200], true), (vec![2; 0x1ff], false), (vec![3; 0x200], false)]
+        {
+            std::fs::write(&initramfs, content).unwrap();
+            assert_eq!(holds(&signed, &initramfs).unwrap(), expected);
+        }
     }
 
     #[test]

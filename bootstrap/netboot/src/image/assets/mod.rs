@@ -6,6 +6,8 @@
 //! x86_64/kernels/VERSION/modules/kernel/…      those that an initramfs needs
 //! x86_64/stub.efi
 //! x86_64/ipxe/undionly.kpxe
+//! x86_64/signed.efi                            a unified kernel image that the site has signed
+//! aarch64/firstlight-agent                     the agent, for machines unlike the server
 //! ```
 
 mod recognise;
@@ -15,8 +17,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use sha2::{Digest, Sha256};
 
+use super::made::{replace, sum};
 use super::modules::KernelModules;
 use recognise::{Found, recognise};
 
@@ -25,6 +27,8 @@ const SUMS: &str = "SHA256SUMS";
 const STUB: &str = "stub.efi";
 const KERNEL: &str = "vmlinuz";
 const MODULES: &str = "modules";
+const SIGNED: &str = "signed.efi";
+const AGENT: &str = "firstlight-agent";
 
 /// A site's files.
 #[derive(Clone, Debug)]
@@ -66,8 +70,8 @@ impl Assets {
         let found = recognise(path)?;
         ensure!(
             !found.is_empty(),
-            "{}: no kernel (vmlinuz-VERSION), no modules (lib/modules/VERSION), no stub of systemd (linuxx64.efi.stub) and no iPXE was \
-             recognised; unpack a package first (dpkg-deb -x, rpm2cpio)",
+            "{}: no kernel (vmlinuz-VERSION), no modules (lib/modules/VERSION), no stub of systemd (linuxx64.efi.stub), no iPXE, no signed \
+             unified kernel image and no agent was recognised; unpack a package first (dpkg-deb -x, rpm2cpio)",
             path.display()
         );
         let mut sums = self.sums()?;
@@ -93,6 +97,14 @@ impl Assets {
             Found::Stub { architecture, path } => {
                 copy(&path, format!("{architecture}/{STUB}"))?;
                 format!("stub of systemd ({architecture})")
+            }
+            Found::Signed { architecture, path } => {
+                copy(&path, format!("{architecture}/{SIGNED}"))?;
+                format!("signed unified kernel image ({architecture})")
+            }
+            Found::Agent { architecture, path } => {
+                copy(&path, format!("{architecture}/{AGENT}"))?;
+                format!("agent ({architecture})")
             }
             Found::Ipxe { architecture, path } => {
                 let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -158,6 +170,30 @@ impl Assets {
         Some(self.0.join(architecture).join(STUB)).filter(|path| path.is_file())
     }
 
+    /// A unified kernel image that the site has signed.
+    pub fn signed(&self, architecture: &str) -> Option<PathBuf> {
+        Some(self.0.join(architecture).join(SIGNED)).filter(|path| path.is_file())
+    }
+
+    /// The agent as a program of its own.
+    pub fn agent(&self, architecture: &str) -> Option<PathBuf> {
+        Some(self.0.join(architecture).join(AGENT)).filter(|path| path.is_file())
+    }
+
+    /// A text that is another one when a file of the architecture is: sums as they were added, and what the disk says of the files.
+    ///
+    /// # Errors
+    /// As [`Assets::list`].
+    pub fn state(&self, architecture: &str) -> Result<String> {
+        let mut text = String::new();
+        for (path, sum) in self.sums()?.range(format!("{architecture}/")..format!("{architecture}0")) {
+            let found = std::fs::metadata(self.0.join(path)).with_context(|| format!("{path} is missing"))?;
+            let changed = found.modified().ok();
+            text.push_str(&format!("{sum} {} {changed:?} {path}\n", found.len()));
+        }
+        Ok(text)
+    }
+
     /// A boot program of iPXE, by its name.
     pub fn ipxe(&self, architecture: &str, name: &str) -> Option<PathBuf> {
         let plain = !name.contains('/') && !name.starts_with('.');
@@ -198,29 +234,6 @@ impl Assets {
         })?;
         sum(&target)
     }
-}
-
-/// Writes a file beside its place, and puts it there when all of it is on the disk.
-fn replace(path: &Path, write: impl FnOnce(&mut std::fs::File) -> Result<()>) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let beside = path.with_file_name(name);
-    let mut file =
-        std::fs::File::create(&beside).with_context(|| format!("cannot write {}", beside.display()))?;
-    write(&mut file)?;
-    file.sync_all()
-        .and_then(|()| std::fs::rename(&beside, path))
-        .with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn sum(path: &Path) -> Result<String> {
-    let cannot = || format!("cannot read {}", path.display());
-    let mut file = std::fs::File::open(path).with_context(cannot)?;
-    let mut hash = Sha256::new();
-    std::io::copy(&mut file, &mut hash).with_context(cannot)?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The numbers of a version, so that 6.10 is newer than 6.9.

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+
+use crate::image::{program, uki};
 
 /// Bytes that are looked at. A stub of systemd has all of its sections in them.
 const LOOK: u64 = 256 << 10;
@@ -28,6 +30,9 @@ const IPXE: &[(&str, Option<&str>)] = &[
     ("snp-arm64.efi", None),
 ];
 
+/// How the agent's program is called; what follows is the site's.
+const AGENT: &str = "firstlight-agent";
+
 /// Something that a site has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
@@ -49,6 +54,20 @@ pub enum Found {
     },
     /// systemd's stub.
     Stub {
+        /// `x86_64`
+        architecture: String,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// A unified kernel image with a signature.
+    Signed {
+        /// `x86_64`
+        architecture: String,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// The agent.
+    Agent {
         /// `x86_64`
         architecture: String,
         /// Where it is.
@@ -114,6 +133,22 @@ fn file(path: &Path) -> Result<Option<Found>> {
         let Some(architecture) = runs_on.or(machine) else { return Ok(None) };
         return Ok(Some(Found::Ipxe { architecture: architecture.to_owned(), path: path.to_owned() }));
     }
+    if name.starts_with(AGENT) {
+        return Ok(agent(&head).map(|architecture| Found::Agent {
+            architecture: architecture.to_owned(),
+            path: path.to_owned(),
+        }));
+    }
+    if let Some(architecture) = machine
+        && uki::is_unified(&head)
+    {
+        ensure!(
+            uki::is_signed(&head),
+            "{} is a unified kernel image without a signature: firstlight makes such images by itself; add it after sbsign",
+            path.display()
+        );
+        return Ok(Some(Found::Signed { architecture: architecture.to_owned(), path: path.to_owned() }));
+    }
     if let Some(architecture) = machine
         && head.windows(STUB.len()).any(|window| window == STUB)
     {
@@ -137,6 +172,18 @@ fn machine(head: &[u8]) -> Option<&'static str> {
     match (head.get(..2)?, &header[..4], u16::from_le_bytes([header[4], header[5]])) {
         (b"MZ", b"PE\0\0", 0x8664) => Some("x86_64"),
         (b"MZ", b"PE\0\0", 0xaa64) => Some("aarch64"),
+        _ => None,
+    }
+}
+
+/// What a program of Linux runs on, when it needs no loader.
+fn agent(head: &[u8]) -> Option<&'static str> {
+    if head.get(..6)? != b"\x7fELF\x02\x01" || program::loader(head).is_some() {
+        return None;
+    }
+    match u16::from_le_bytes(head.get(18..20)?.try_into().ok()?) {
+        62 => Some("x86_64"),
+        183 => Some("aarch64"),
         _ => None,
     }
 }

@@ -103,3 +103,45 @@ fn what_is_not_recognised_is_said() {
     assert!(assets.add(&from.path().join("missing")).is_err());
     assert_eq!(assets.list().unwrap(), []);
 }
+
+/// A unified kernel image for x86-64.
+fn unified() -> Vec<u8> {
+    let mut stub = efi(b"");
+    stub.resize(0x600, 0);
+    stub[0x44..0x46].copy_from_slice(b"\x64\x86");
+    stub[0x54..0x56].copy_from_slice(&240u16.to_le_bytes());
+    stub[0x58..0x5a].copy_from_slice(&0x20bu16.to_le_bytes());
+    stub[0x58 + 36..0x58 + 40].copy_from_slice(&0x200u32.to_le_bytes());
+    let parts = crate::image::uki::Parts {
+        stub,
+        release: String::new(),
+        arguments: String::new(),
+        kernel: vec![1; 100].into(),
+        initramfs: vec![2; 100].into(),
+    };
+    let mut image = Vec::new();
+    crate::image::uki::assemble(parts).unwrap().write(&mut image).unwrap();
+    image
+}
+
+#[test]
+fn what_the_site_has_signed_and_agents_for_other_machines() {
+    let from = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let assets = Assets::new(folder.path());
+    let mut image = unified();
+    write(from.path(), "firstlight.efi", &image);
+    let error = assets.add(&from.path().join("firstlight.efi")).unwrap_err().to_string();
+    assert!(error.contains("without a signature") && error.contains("sbsign"), "{error}");
+    image[0x58 + 112 + 36] = 8;
+    write(from.path(), "firstlight.efi", &image);
+    let mut agent = vec![0; 64];
+    agent[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    agent[18] = 183;
+    write(from.path(), "firstlight-agent-arm", &agent);
+    let before = assets.state("x86_64").unwrap();
+    assert_eq!(assets.add(from.path()).unwrap(), ["signed unified kernel image (x86_64)", "agent (aarch64)"]);
+    assert!(assets.signed("x86_64").is_some() && assets.signed("aarch64").is_none());
+    assert!(assets.agent("aarch64").is_some() && assets.agent("x86_64").is_none());
+    assert!(before.is_empty() && assets.state("x86_64").unwrap().contains(" x86_64/signed.efi\n"));
+}
