@@ -53,6 +53,9 @@ fn who_is_let_in() {
     }
 }
 
+/// What was told, what is shown, by whom, when (seconds), and whether it lets the agent in.
+type Case<'a> = (&'a str, &'a [(BootToken, bool)], Option<&'a str>, Option<&'a AgentStatus>, i64, bool);
+
 #[test]
 fn a_token_lets_one_agent_in() {
     let told = |text: &str, seconds| BootToken { sha256: fingerprint(text.as_bytes()), time: at(seconds) };
@@ -62,7 +65,7 @@ fn a_token_lets_one_agent_in() {
         ..AgentStatus::default()
     };
     let (fresh, spent) = ([(told("t", 0), false)], [(told("t", 0), true)]);
-    let cases: [(&str, &[(BootToken, bool)], Option<&str>, Option<&AgentStatus>, i64, bool); 9] = [
+    let cases: [Case<'_>; 9] = [
         ("none was told", &[], None, None, 0, true),
         ("its own", &fresh, Some("t"), None, 0, true),
         ("after a long start", &fresh, Some("t"), None, 3600, true),
