@@ -1,11 +1,11 @@
 //! Machines by their real BMCs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bmc::{
-    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Privilege, Target,
-    Verification,
+    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Privilege, Reset,
+    Setting, Target, Verification,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -19,7 +19,14 @@ pub struct Bmcs {
     doors: Doors,
     /// Interfaces out of which magic packets are sent.
     interfaces: Vec<String>,
-    clients: Mutex<HashMap<Connection, Arc<dyn Bmc>>>,
+    clients: Mutex<HashMap<Connection, Client>>,
+}
+
+/// A client, and how its machine boots.
+#[derive(Clone)]
+struct Client {
+    bmc: Arc<dyn Bmc>,
+    scheme: Scheme,
 }
 
 /// Clients that are kept at most; hosts whose credentials changed leave theirs behind.
@@ -31,7 +38,7 @@ impl Bmcs {
         Self { doors, interfaces, clients: Mutex::default() }
     }
 
-    fn client(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
+    fn client(&self, machine: &Connection) -> Result<Client, Fault> {
         if let Some(known) = self.clients.lock().get(machine) {
             return Ok(known.clone());
         }
@@ -41,8 +48,8 @@ impl Bmcs {
         })?;
         let credentials = Credentials::new(machine.username.clone(), machine.password.clone());
         let verification = if machine.is_unverified { Verification::Off } else { Verification::Machine };
-        let made =
-            bmc::connect(target(&address), credentials, verification, self.doors.clone()).map_err(fault)?;
+        let bmc = bmc::connect(target(&address), credentials, verification, self.doors.clone())?;
+        let made = Client { bmc, scheme: address.scheme };
         let mut clients = self.clients.lock();
         if clients.len() >= KEPT_CLIENTS {
             clients.clear();
@@ -73,14 +80,33 @@ fn target(address: &BmcAddress) -> Target {
     }
 }
 
-fn fault(error: Error) -> Fault {
-    Fault { is_refused: error.is_unauthorized(), message: error.to_string() }
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self { is_refused: error.is_unauthorized(), message: error.to_string() }
+    }
+}
+
+/// Changes settings of the firmware. Each has the type that it has now: objects hold texts.
+async fn set(client: &dyn Bmc, wanted: &BTreeMap<String, String>) -> bmc::Result<()> {
+    let current = client.settings().await?.current;
+    let typed = |name: &String, text: &String| match current.get(name) {
+        Some(Setting::Number(_)) => text.parse().map(Setting::Number).ok(),
+        Some(Setting::Switch(_)) => text.to_lowercase().parse().map(Setting::Switch).ok(),
+        _ => Some(Setting::Text(text.clone())),
+    };
+    let mut settings = BTreeMap::new();
+    for (name, text) in wanted {
+        let setting = typed(name, text).ok_or_else(|| {
+            Error::Input(format!("the setting {name} of the firmware can't be {text:?}: it has another type"))
+        })?;
+        settings.insert(name.clone(), setting);
+    }
+    client.set_settings(&settings).await
 }
 
 /// The boot device as the BMC is told.
-fn override_of(boot: Boot, machine: &Connection) -> bmc::Boot {
-    let is_http =
-        BmcAddress::parse(&machine.address).is_ok_and(|address| address.scheme == Scheme::RedfishUefiHttp);
+fn override_of(boot: Boot, machine: &Connection, scheme: Scheme) -> bmc::Boot {
+    let is_http = scheme == Scheme::RedfishUefiHttp;
     let (device, persistence) = match boot {
         Boot::Network if is_http => (BootDevice::UefiHttp { url: None }, Persistence::Once),
         Boot::Network => (BootDevice::Network, Persistence::Once),
@@ -100,7 +126,7 @@ impl Control for Bmcs {
 
     fn power<'a>(&'a self, machine: &'a Connection) -> BoxFuture<'a, Result<Power, Fault>> {
         async move {
-            let power = self.client(machine)?.power().await.map_err(fault)?;
+            let power = self.client(machine)?.bmc.power().await.map_err(Fault::from)?;
             Ok(match power {
                 bmc::Power::On => Power::On,
                 bmc::Power::Off => Power::Off,
@@ -116,7 +142,7 @@ impl Control for Bmcs {
         command: &'a Command,
     ) -> BoxFuture<'a, Result<(), Fault>> {
         async move {
-            let client = self.client(machine)?;
+            let Client { bmc: client, scheme } = self.client(machine)?;
             let done = match command {
                 Command::PowerOn => client.set_power(PowerAction::On).await,
                 Command::HardOff => client.set_power(PowerAction::HardOff).await,
@@ -125,13 +151,19 @@ impl Control for Bmcs {
                     Err(error) if error.is_unsupported() => client.set_power(PowerAction::HardOff).await,
                     done => done,
                 },
-                Command::Boot(boot) => client.set_boot(&override_of(*boot, machine)).await.map(drop),
+                Command::Boot(boot) => client.set_boot(&override_of(*boot, machine, scheme)).await.map(drop),
                 Command::Insert(url) => client.insert_media(url).await,
                 Command::Eject => client.eject_media().await,
+                Command::Set(settings) => set(client.as_ref(), settings).await,
+                Command::Reset => client.set_power(PowerAction::Reset(Reset::Hard)).await,
             };
-            done.map_err(fault)
+            done.map_err(Fault::from)
         }
         .boxed()
+    }
+
+    fn bmc(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
+        self.client(machine).map(|client| client.bmc)
     }
 
     fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
@@ -141,7 +173,7 @@ impl Control for Bmcs {
                 return Err(Fault { message: message.to_owned(), is_refused: false });
             }
             for interface in &self.interfaces {
-                bmc::wake::wake(self.doors.network.as_ref(), interface, mac).await.map_err(fault)?;
+                bmc::wake::wake(self.doors.network.as_ref(), interface, mac).await.map_err(Fault::from)?;
             }
             Ok(())
         }

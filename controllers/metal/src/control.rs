@@ -1,5 +1,9 @@
-//! The door to machines: power, boot device and virtual media.
+//! The door to machines: power, boot device, virtual media and firmware.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bmc::Bmc;
 use futures::future::BoxFuture;
 
 /// What is known of a machine's power.
@@ -37,6 +41,10 @@ pub enum Command {
     Insert(String),
     /// Take the CD out.
     Eject,
+    /// Change settings of the firmware, with the machine's next start.
+    Set(BTreeMap<String, String>),
+    /// Restart it at once; one that is off is started.
+    Reset,
 }
 
 /// How a machine's BMC is reached.
@@ -86,6 +94,9 @@ pub trait Control: Send + Sync + 'static {
         machine: &'a Connection,
         command: &'a Command,
     ) -> BoxFuture<'a, Result<(), Fault>>;
+
+    /// The machine's BMC, for all that a [`Command`] has no word for.
+    fn bmc(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault>;
 
     /// Wakes the machine with this MAC address over the network.
     fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>>;

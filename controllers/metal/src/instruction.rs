@@ -36,6 +36,16 @@ pub struct Deployment {
     pub hints: RootDeviceHints,
 }
 
+/// The name of the restart that ends the provisioning which began then: each operation's instructions are named for it.
+pub fn restart(begun: &str) -> String {
+    format!("restart/{begun}")
+}
+
+/// Whether an agent was told to end the provisioning that began then.
+pub fn is_restart_of(instruction: &AgentInstruction, begun: &str) -> bool {
+    instruction.action == "Restart" && instruction.id == restart(begun)
+}
+
 impl Instruction {
     /// As `spec.instruction` of an Agent, for the start of its machine that `boot` names: after another start it is not done again.
     pub fn to_spec(&self, boot: Option<String>) -> AgentInstruction {

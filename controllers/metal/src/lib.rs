@@ -1,15 +1,22 @@
-//! Bare metal: BareMetalHost, HardwareData and DataImage, and the machines that run the agent.
+//! Bare metal: BareMetalHost, what stands beside it (HardwareData, DataImage, firmware, subscriptions), and the machines that run the agent.
 //!
 //! A host is brought to where it should be by its BMC ([`control`], the door to machines) and by the agent that runs on it when it was
 //! started over the network (`Agent` objects: what an agent is told is in their spec, what it says in their status).
 
 pub mod bmcs;
+mod connection;
 pub mod control;
+pub mod data_image;
+pub mod firmware;
+pub mod hand_over;
 pub mod host;
+mod identity;
 pub mod instruction;
 pub mod limits;
 pub mod machines;
 pub mod names;
+pub mod preprovisioning;
+pub mod subscription;
 
 use std::sync::Arc;
 
@@ -17,6 +24,10 @@ use engine::Manager;
 
 /// Starts the controllers.
 pub fn start(manager: &Manager, control: Arc<dyn control::Control>) {
-    host::start(manager, control);
+    host::start(manager, control.clone());
     machines::start(manager);
+    hand_over::start(manager);
+    data_image::start(manager, control.clone());
+    firmware::start(manager, &control);
+    subscription::start(manager, control);
 }

@@ -16,6 +16,16 @@ pub const POWER_POLL: Duration = Duration::from_secs(60);
 pub const POWER_CHANGE: Duration = Duration::from_secs(2);
 /// How often a missing Secret is looked for beside its events.
 pub const SECRET_RETRY: Duration = Duration::from_secs(10);
+/// How often settings and versions of firmware are read.
+pub const FIRMWARE_POLL: Duration = Duration::from_secs(300);
+/// How often they are read while they should change.
+pub const FIRMWARE_CHANGE: Duration = Duration::from_secs(60);
+/// How often the BMC is asked how an update fares.
+pub const TASK_POLL: Duration = Duration::from_secs(15);
+/// How long the installation of firmware may take.
+pub const UPDATE: Duration = Duration::from_secs(60 * 60);
+/// How often something is tried again at a BMC that did not do it.
+pub const BMC_RETRY: Duration = Duration::from_secs(60);
 /// Hosts that inspect, provision or deprovision at the same time.
 pub const BUSY_HOSTS: usize = 20;
 /// Failures after which a host that is being deleted goes without being cleaned or switched off.

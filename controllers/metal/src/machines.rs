@@ -2,37 +2,51 @@
 
 use std::sync::Arc;
 
+use engine::object::annotation;
 use engine::{Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use schemas::metal3::{BareMetalHost, BareMetalHostSpec};
+use schemas::metal3::{BareMetalHost, BareMetalHostSpec, HardwareData};
 use schemas::netboot::Agent;
 use serde_json::json;
 
 use crate::host::host_of;
+use crate::identity::{self, Identity};
 use crate::instruction::{Action as Instructed, Instruction};
-use crate::names::POWER;
+use crate::names::{CONFLICT, POWER};
 
 /// Where hosts are made of approved machines.
 const NAMESPACE: &str = "default";
 
 /// Starts the controller.
 pub fn start(manager: &Manager) {
-    let reconciler = MachineReconciler { agents: manager.objects(), hosts: manager.objects() };
-    let all = reconciler.agents.clone();
+    let reconciler = MachineReconciler {
+        agents: manager.objects(),
+        hosts: manager.objects(),
+        hardware: manager.objects(),
+    };
+    let (all, hardware) = (reconciler.agents.clone(), reconciler.hardware.clone());
     Controller::new(manager, "agent")
         .reconciles(&reconciler.agents.clone())
-        // A host may be what an unknown machine is; of another host's machine it changes nothing.
+        // A host may be what an unknown machine is, or claim one that is known; of another host's machine it changes nothing.
         .watches(&reconciler.hosts.clone(), move |change| {
             let host = change.name();
-            let concerns = |agent: &&Arc<Agent>| host_of(agent).is_none_or(|known| known == host);
+            let known = hardware.get(&host);
+            let claims: Vec<Identity<'_>> =
+                change.objects().map(|host| Identity::of(host, known.as_deref())).collect();
+            let concerns = |agent: &&Arc<Agent>| {
+                host_of(agent).is_none_or(|known| known == host)
+                    || claims.iter().any(|claim| claim.is_of(agent))
+            };
             all.all().iter().filter(concerns).map(|agent| NamespacedName::of(agent.as_ref())).collect()
         })
+        .reads(&reconciler.hardware.clone())
         .start(reconciler);
 }
 
 struct MachineReconciler {
     agents: Objects<Agent>,
     hosts: Objects<BareMetalHost>,
+    hardware: Objects<HardwareData>,
 }
 
 /// What is to be done about a machine.
@@ -49,38 +63,17 @@ enum Plan {
     IsInspected(Instruction, String),
 }
 
-/// Whether the machine has an interface with that address.
-fn has_address(agent: &Agent, mac: &str) -> bool {
-    let status = agent.status.as_ref();
-    status.is_some_and(|status| {
-        status.mac_addresses.iter().chain(&status.boot_mac_address).any(|own| own.eq_ignore_ascii_case(mac))
-    })
-}
-
-/// Whether the machine has the serial number that an inspection found at the host.
-fn has_serial(agent: &Agent, host: &BareMetalHost) -> bool {
-    let known =
-        (|| host.status.as_ref()?.hardware.as_ref()?.system_vendor.as_ref()?.serial_number.as_deref())();
-    let own = agent.status.as_ref().and_then(|status| status.serial_number.as_deref());
-    matches!((known, own), (Some(known), Some(own)) if !own.is_empty() && known == own)
-}
-
-fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Plan {
+fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>], claimants: &[NamespacedName]) -> Plan {
     if let Some(key) = host_of(agent) {
         let is_there = hosts.iter().any(|host| NamespacedName::of(host.as_ref()) == key);
         return if is_there { Plan::Nothing } else { Plan::IsNobody };
     }
-    let by_address = |host: &&Arc<BareMetalHost>| {
-        host.spec.boot_mac_address.as_deref().is_some_and(|mac| has_address(agent, mac))
-    };
-    let by_serial =
-        |host: &&Arc<BareMetalHost>| host.spec.boot_mac_address.is_none() && has_serial(agent, host);
-    if let Some(host) = hosts.iter().find(by_address).or_else(|| hosts.iter().find(by_serial)) {
-        return Plan::Is(NamespacedName::of(host.as_ref()));
+    if let [only] = claimants {
+        return Plan::Is(only.clone());
     }
     let mac = agent.status.as_ref().and_then(|status| status.boot_mac_address.clone());
     match mac {
-        Some(mac) if agent.spec.approved == Some(true) => Plan::Becomes(mac),
+        Some(mac) if agent.spec.approved == Some(true) && claimants.is_empty() => Plan::Becomes(mac),
         _ => inspect(agent).unwrap_or(Plan::Nothing),
     }
 }
@@ -94,10 +87,53 @@ fn inspect(agent: &Agent) -> Option<Plan> {
     Some(Plan::IsInspected(Instruction { id: format!("inspect/{boot}"), action: Instructed::Inspect }, boot))
 }
 
+impl MachineReconciler {
+    /// The hosts that the machine may be.
+    fn claimants(&self, agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Vec<NamespacedName> {
+        let claims = |host: &&Arc<BareMetalHost>| {
+            let is_named = host.spec.boot_mac_address.is_some();
+            let hardware =
+                (!is_named).then(|| self.hardware.get(&NamespacedName::of(host.as_ref()))).flatten();
+            Identity::of(host, hardware.as_deref()).is_of(agent)
+        };
+        let mut found: Vec<NamespacedName> =
+            hosts.iter().filter(claims).map(|host| NamespacedName::of(host.as_ref())).collect();
+        found.sort();
+        found
+    }
+
+    /// Hosts that claim the same machine say so, all of them, for as long as they do.
+    async fn tells(
+        &self,
+        machine: &str,
+        claimants: &[NamespacedName],
+        hosts: &[Arc<BareMetalHost>],
+    ) -> Result<()> {
+        for host in hosts {
+            let key = NamespacedName::of(host.as_ref());
+            let known = annotation(host.as_ref(), CONFLICT);
+            let is_of_this = known.is_none_or(|known| identity::is_of(known, machine));
+            let is_claimed = claimants.len() > 1 && claimants.contains(&key);
+            let wanted = is_claimed.then(|| identity::conflict(machine, &key, claimants));
+            if is_of_this && known != wanted.as_deref() {
+                let patch = json!({"metadata": {"annotations": {CONFLICT: wanted}}});
+                self.hosts.merge(&key, None, patch).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Reconciler for MachineReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(agent) = self.agents.get(&request) else { return Ok(Action::done()) };
-        match plan(&agent, &self.hosts.all()) {
+        let hosts = self.hosts.all();
+        let Some(agent) = self.agents.get(&request) else {
+            self.tells(&request.name, &[], &hosts).await?;
+            return Ok(Action::done());
+        };
+        let claimants = self.claimants(&agent, &hosts);
+        self.tells(&request.name, &claimants, &hosts).await?;
+        match plan(&agent, &hosts, &claimants) {
             Plan::Nothing => {}
             Plan::Is(host) => {
                 let patch = json!({"spec": {"hostRef": {"namespace": host.namespace, "name": host.name}}});
@@ -163,6 +199,20 @@ mod tests {
             spec: BareMetalHostSpec { boot_mac_address: Some(mac.into()), ..BareMetalHostSpec::default() },
             ..BareMetalHost::default()
         })
+    }
+
+    fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Plan {
+        let claims = |host: &&Arc<BareMetalHost>| Identity::of(host, None).is_of(agent);
+        let claimants: Vec<_> =
+            hosts.iter().filter(claims).map(|host| NamespacedName::of(host.as_ref())).collect();
+        super::plan(agent, hosts, &claimants)
+    }
+
+    #[test]
+    fn a_machine_that_two_hosts_claim_is_neither() {
+        let hosts = [host("a", "52:54:00:00:00:01"), host("b", "52:54:00:00:00:02")];
+        assert_eq!(plan(&agent(true, None), &hosts), Plan::Nothing);
+        assert_eq!(plan(&agent(true, Some("b")), &hosts), Plan::Nothing, "what it was it stays");
     }
 
     #[test]

@@ -6,6 +6,12 @@ pub const HOST_FINALIZER: &str = "baremetalhost.metal3.io";
 pub const HARDWARE_FINALIZER: &str = "baremetalhost.metal3.io/hardwareData";
 /// Keeps the Secret of a BMC until its host is gone.
 pub const SECRET_FINALIZER: &str = "baremetalhost.metal3.io/secret";
+/// Keeps a DataImage until it was taken out of the machine's drive.
+pub const DATA_IMAGE_FINALIZER: &str = "dataimage.metal3.io";
+/// Keeps a BMCEventSubscription until the BMC has ended it.
+pub const SUBSCRIPTION_FINALIZER: &str = "bmceventsubscription.metal3.io";
+/// On a PreprovisioningImage for which something was made; nothing is made for one alone here.
+pub const PREPROVISIONING_FINALIZER: &str = "preprovisioningimage.metal3.io";
 /// Nothing is reconciled while it is there, deletion included.
 pub const PAUSED: &str = "baremetalhost.metal3.io/paused";
 /// The machine is not touched while it is there.
@@ -24,6 +30,16 @@ pub const POWER: &str = "metal.firstlight.dev/power";
 pub const POWERED: &str = "metal.firstlight.dev/powered";
 /// When the machine was last started into the agent, RFC 3339.
 pub const BOOTING: &str = "metal.firstlight.dev/booting";
+/// On a host that was made ready for another management cluster: the value of [`POWER`], when a BMC of nobody stands in for none.
+pub const HANDED_OVER: &str = "metal.firstlight.dev/handed-over";
+/// On hosts without spec.bootMACAddress: the serial number of the machine that it is.
+pub const SERIAL_NUMBER: &str = "metal.firstlight.dev/serial-number";
+/// On hosts without spec.bootMACAddress: the system UUID of the machine that it is.
+pub const SYSTEM_UUID: &str = "metal.firstlight.dev/system-uuid";
+/// Why the host's machine may be another host's.
+pub const CONFLICT: &str = "metal.firstlight.dev/conflict";
+/// How far a change of the machine's firmware is.
+pub const FIRMWARE: &str = "metal.firstlight.dev/firmware";
 /// Says what a person has to do at the machine.
 pub const WAITING_FOR_OPERATOR: &str = "WaitingForOperator";
 /// The component that events come from.
@@ -79,6 +95,8 @@ pub enum ErrorType {
     Provisioning,
     /// Switching on or off failed.
     PowerManagement,
+    /// The firmware of a provisioned machine could not be changed.
+    Servicing,
 }
 
 impl ErrorType {
@@ -91,6 +109,7 @@ impl ErrorType {
             Self::Preparation => "preparation error",
             Self::Provisioning => "provisioning error",
             Self::PowerManagement => "power management error",
+            Self::Servicing => "servicing error",
         }
     }
 
@@ -103,6 +122,7 @@ impl ErrorType {
             Self::Preparation => "PreparationError",
             Self::Provisioning => "ProvisioningError",
             Self::PowerManagement => "PowerManagementError",
+            Self::Servicing => "ServicingError",
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Whole lives of hosts, over the plan alone.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
-mod support;
-
+use crate::support::{World, image};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::Means;
 use metal::names;
-use support::{World, image};
 
 #[test]
 fn a_host_is_inspected_provisioned_deprovisioned_and_deleted() {

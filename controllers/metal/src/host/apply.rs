@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::object::annotation;
 use engine::{Action as Next, NamespacedName, Result, finalizer};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
@@ -12,10 +13,8 @@ use serde_json::json;
 
 use super::HostReconciler;
 use super::gather::Gathered;
-use super::observed::Means;
-use super::plan::{Plan, fail};
-use crate::control::{Command, Fault};
-use crate::names::{ErrorType, HARDWARE_FINALIZER, SECRET_FINALIZER, operational};
+use super::plan::Plan;
+use crate::names::{HARDWARE_FINALIZER, PAUSED, SECRET_FINALIZER, operational};
 
 /// The conditions that this controller sets whatever others write.
 const CONDITIONS: &[&str] =
@@ -29,11 +28,15 @@ impl HostReconciler {
         mut plan: Plan,
     ) -> Result<Next> {
         self.keeps_secret(&gathered, &plan).await?;
-        for command in std::mem::take(&mut plan.commands) {
-            if let Err(fault) = self.command(&gathered, &command).await {
-                fail(&mut plan, ErrorType::PowerManagement, fault.message);
-                break;
-            }
+        self.carries_out(host, &gathered, &mut plan).await;
+        if let Some(image) = &plan.data_image {
+            self.stores_drive(&gathered.key, image).await?;
+        }
+        if let Some(update) = plan.installed.take() {
+            self.notes_installed(&gathered.key, update).await?;
+        }
+        if plan.creates_firmware {
+            self.creates_firmware(&plan.host, &gathered.key).await?;
         }
         if let Some(hardware) = plan.hardware.take() {
             self.stores_hardware(&plan.host, &gathered.key, hardware).await?;
@@ -52,30 +55,6 @@ impl HostReconciler {
         }
         self.hosts.patch(host, &plan.host, CONDITIONS).await?;
         Ok(plan.after.map_or_else(Next::done, Next::requeue_after))
-    }
-
-    async fn command(&self, gathered: &Gathered, command: &Command) -> Result<(), Fault> {
-        let cuts = matches!(command, Command::HardOff | Command::SoftOff);
-        let done = match (&gathered.means, &gathered.connection, command) {
-            (Means::WakeOnLan, _, Command::PowerOn) => self.wake(gathered).await,
-            (_, Some(connection), command) => self.control.command(connection, command).await,
-            // A person does it.
-            _ => Ok(()),
-        };
-        self.memory.note_command(&gathered.key, self.manager.clock().now(), cuts);
-        done
-    }
-
-    async fn wake(&self, gathered: &Gathered) -> Result<(), Fault> {
-        let host = self.hosts.get(&gathered.key);
-        let mac = host.and_then(|host| host.spec.boot_mac_address.clone());
-        match mac {
-            Some(mac) => self.control.wake(&mac).await,
-            None => Err(Fault {
-                message: "a machine is woken by its MAC address: set spec.bootMACAddress".to_owned(),
-                is_refused: false,
-            }),
-        }
     }
 
     async fn instructs(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
@@ -158,7 +137,8 @@ impl HostReconciler {
 
     /// The BMC's Secret belongs to the host, so that it moves and goes with it, and stays as long as the host needs it.
     async fn keeps_secret(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
-        let Some(secret) = &gathered.credentials else { return Ok(()) };
+        let is_paused = annotation(&plan.host, PAUSED).is_some();
+        let Some(secret) = gathered.credentials.as_ref().filter(|_| !is_paused) else { return Ok(()) };
         let mut wanted = secret.as_ref().clone();
         if plan.releases_hardware {
             finalizer::remove(&mut wanted, SECRET_FINALIZER);

@@ -11,9 +11,10 @@ use schemas::netboot::Agent as AgentObject;
 
 use super::observed::{Agent, Means, Observed};
 use super::{BY_HOST, HostReconciler};
+use crate::connection::{self, is_held, text};
 use crate::control::{Connection, Power};
 use crate::limits;
-use crate::names::{self, POWER, POWERED, state};
+use crate::names::{self, POWERED, state};
 
 /// What caches hold.
 pub(super) struct Gathered {
@@ -29,75 +30,21 @@ pub(super) struct Gathered {
 impl HostReconciler {
     pub(super) fn gather(&self, host: &BareMetalHost) -> Gathered {
         let key = NamespacedName::of(host);
-        let credentials = self.credentials(host);
-        let (means, connection) = self.means(host, credentials.as_deref());
+        let credentials = connection::credentials(host, &self.secrets);
+        let (means, connection) = connection::means(host, credentials.as_deref(), self.control.as_ref());
         let agent = self.agent_of(&key);
         let mut hasher = DefaultHasher::new();
+        let annotations = host.metadata.annotations.iter().flatten();
         let annotations =
-            host.metadata.annotations.iter().flatten().filter(|(key, _)| *key != names::BOOTING);
+            annotations.filter(|(key, _)| ![names::BOOTING, names::FIRMWARE].contains(&key.as_str()));
         (host.metadata.generation, host.metadata.deletion_timestamp.is_some()).hash(&mut hasher);
         annotations.for_each(|annotation| annotation.hash(&mut hasher));
         credentials.as_deref().map(version).hash(&mut hasher);
         let boot = agent.as_ref().and_then(|agent| agent.status.as_ref()?.boot_id.clone());
         boot.hash(&mut hasher);
+        self.wishes(&key).hash(&mut hasher);
+        self.data_problem(host).hash(&mut hasher);
         Gathered { key, means, connection, credentials, agent, fingerprint: hasher.finish() }
-    }
-
-    fn credentials(&self, host: &BareMetalHost) -> Option<Arc<Secret>> {
-        let name = host.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.clone())?;
-        self.secrets.get(&NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), name))
-    }
-
-    fn means(&self, host: &BareMetalHost, secret: Option<&Secret>) -> (Means, Option<Connection>) {
-        let details = host.spec.bmc.as_ref();
-        let Some(bmc) = details.filter(|bmc| !bmc.address.is_empty() || !bmc.credentials_name.is_empty())
-        else {
-            let means = match annotation(host, POWER) {
-                Some("manual") => Means::Manual,
-                Some("wake-on-lan") => Means::WakeOnLan,
-                _ => Means::None,
-            };
-            return (means, None);
-        };
-        let unusable = |message: String, is_missing| (Means::Unusable { message, is_missing }, None);
-        let name = &bmc.credentials_name;
-        if name.is_empty() {
-            return unusable(
-                "spec.bmc.credentialsName is empty: name a Secret with username and password".to_owned(),
-                false,
-            );
-        }
-        let capabilities = match self.control.capabilities(&bmc.address) {
-            Ok(capabilities) => capabilities,
-            Err(message) => return unusable(message, false),
-        };
-        let Some(secret) = secret else {
-            let namespace = host.metadata.namespace.as_deref().unwrap_or_default();
-            let message = format!(
-                "the Secret {namespace}/{name} with the BMC's credentials is not there: create it with the keys username and password"
-            );
-            return unusable(message, true);
-        };
-        let (Some(username), Some(password)) = (text(secret, "username"), text(secret, "password")) else {
-            return unusable(
-                format!("the Secret {name} must hold username and password, both not empty"),
-                false,
-            );
-        };
-        let connection = Connection {
-            address: bmc.address.clone(),
-            username,
-            password,
-            is_unverified: bmc.disable_certificate_verification == Some(true),
-            boot_mode: host.spec.boot_mode.clone().unwrap_or_else(|| "UEFI".to_owned()),
-            boot_mac_address: host.spec.boot_mac_address.clone(),
-        };
-        let means = Means::Bmc {
-            credentials: name.clone(),
-            version: secret.metadata.resource_version.clone().unwrap_or_default(),
-            has_media: capabilities.has_media,
-        };
-        (means, Some(connection))
     }
 
     fn agent_of(&self, key: &NamespacedName) -> Option<Arc<AgentObject>> {
@@ -117,6 +64,8 @@ impl HostReconciler {
             agent.is_gone = true;
         }
         let hardware = self.hardware.get(&gathered.key);
+        let drive = self.drive(host, gathered, &power).await;
+        let firmware = self.firmware(host, gathered).await;
         Observed {
             host: host.clone(),
             now,
@@ -124,6 +73,8 @@ impl HostReconciler {
             power,
             agent,
             hardware_data: hardware.and_then(|data| data.spec.hardware.clone()),
+            drive,
+            firmware,
             is_full: self.is_full(host),
             data_problem: self.data_problem(host),
         }
@@ -139,9 +90,7 @@ impl HostReconciler {
         if agent.is_some_and(|agent| !agent.is_gone) {
             return Ok(Power::On);
         }
-        let is_untouched =
-            annotation(host, names::PAUSED).is_some() || annotation(host, names::DETACHED).is_some();
-        let Some(connection) = gathered.connection.as_ref().filter(|_| !is_untouched) else {
+        let Some(connection) = gathered.connection.as_ref().filter(|_| !is_held(host)) else {
             return Ok(by_hand(host));
         };
         let now = self.manager.clock().now();
@@ -205,13 +154,6 @@ fn by_hand(host: &BareMetalHost) -> Power {
         _ if host.status.as_ref().is_some_and(|status| status.powered_on) => Power::On,
         _ => Power::Off,
     }
-}
-
-/// A value of a Secret, without white space around it; `None` when it is empty.
-fn text(secret: &Secret, key: &str) -> Option<String> {
-    let value = secret.data.as_ref()?.get(key)?;
-    let text = String::from_utf8_lossy(&value.0).trim().to_owned();
-    (!text.is_empty()).then_some(text)
 }
 
 fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {

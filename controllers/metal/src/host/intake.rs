@@ -7,6 +7,7 @@ use super::annotations::{self, DeleteAction};
 use super::observed::Means;
 use super::plan::Planner;
 use crate::control::Power;
+use crate::identity;
 use crate::limits;
 use crate::names::{self, ErrorType, operational, state};
 
@@ -99,6 +100,32 @@ impl Planner<'_> {
         }
     }
 
+    /// The machine may be another host's: nothing is done to it, but while the host is being deleted.
+    pub(super) fn is_contested(&mut self) -> bool {
+        let was = self.was();
+        match self.annotation(names::CONFLICT) {
+            Some(conflict) if !self.is_deleting() && !self.detachment_holds() => {
+                if was.error_message != conflict {
+                    let is_provisioned =
+                        matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
+                    let error = if is_provisioned {
+                        ErrorType::ProvisionedRegistration
+                    } else {
+                        ErrorType::Registration
+                    };
+                    self.fails(error, conflict);
+                }
+                true
+            }
+            _ => {
+                if identity::is_conflict(&was.error_message) {
+                    self.succeeds();
+                }
+                false
+            }
+        }
+    }
+
     /// Credentials count as good once the BMC has answered with them.
     fn verifies(&mut self, used: CredentialsStatus) -> bool {
         let was = self.was();
@@ -117,6 +144,7 @@ impl Planner<'_> {
             Ok(_) => {
                 if was.good_credentials.as_ref() != Some(&used) {
                     self.event("BMCAccessValidated", "Verified access to BMC");
+                    self.plan.creates_firmware = true;
                 }
                 self.status().good_credentials = Some(used);
                 let was_refused = was.error_type.as_deref().is_some_and(|name| {
@@ -124,7 +152,7 @@ impl Planner<'_> {
                         .map(ErrorType::name)
                         .contains(&name)
                 });
-                if was_refused {
+                if was_refused && !identity::is_conflict(&was.error_message) {
                     self.succeeds();
                 }
                 false

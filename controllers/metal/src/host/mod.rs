@@ -2,7 +2,10 @@
 
 mod annotations;
 mod apply;
+mod beside;
+mod carry_out;
 mod conditions;
+mod drive;
 mod gather;
 mod intake;
 mod memory;
@@ -16,7 +19,9 @@ use std::sync::Arc;
 use engine::events::Recorder;
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::api::core::v1::Secret;
-use schemas::metal3::{BareMetalHost, HardwareData};
+use schemas::metal3::{
+    BareMetalHost, DataImage, HardwareData, HostFirmwareComponents, HostFirmwareSettings, HostUpdatePolicy,
+};
 use schemas::netboot::Agent;
 
 use crate::control::Control;
@@ -24,7 +29,12 @@ use crate::names;
 use memory::Memory;
 
 /// Index of agents: the host that each is, `namespace/name`.
-const BY_HOST: &str = "metal-host";
+pub const BY_HOST: &str = "metal-host";
+
+/// Adds the index [`BY_HOST`].
+pub fn index_agents(agents: &Objects<Agent>) {
+    agents.index(BY_HOST, |agent| host_of(agent).iter().map(ToString::to_string).collect());
+}
 
 /// The host that an agent's machine is.
 pub(crate) fn host_of(agent: &Agent) -> Option<NamespacedName> {
@@ -39,12 +49,16 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         agents: manager.objects(),
         secrets: manager.objects(),
         hardware: manager.objects(),
+        data_images: manager.objects(),
+        settings: manager.objects(),
+        components: manager.objects(),
+        policies: manager.objects(),
         control,
         recorder: manager.recorder(names::COMPONENT),
         memory: Memory::default(),
         manager: manager.clone(),
     };
-    reconciler.agents.index(BY_HOST, |agent| host_of(agent).iter().map(ToString::to_string).collect());
+    index_agents(&reconciler.agents);
     let by_secret = reconciler.hosts.clone();
     Controller::new(manager, "baremetalhost")
         .reconciles(&reconciler.hosts.clone())
@@ -59,6 +73,11 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
                 .map(|host| NamespacedName::of(host.as_ref()))
                 .collect()
         })
+        // They have the names of their hosts.
+        .watches(&reconciler.data_images.clone(), |change| vec![change.name()])
+        .watches(&reconciler.settings.clone(), |change| vec![change.name()])
+        .watches(&reconciler.components.clone(), |change| vec![change.name()])
+        .watches(&reconciler.policies.clone(), |change| vec![change.name()])
         .reads(&reconciler.hardware.clone())
         .concurrency(32)
         .start(reconciler);
@@ -78,6 +97,10 @@ pub(crate) struct HostReconciler {
     agents: Objects<Agent>,
     secrets: Objects<Secret>,
     hardware: Objects<HardwareData>,
+    data_images: Objects<DataImage>,
+    settings: Objects<HostFirmwareSettings>,
+    components: Objects<HostFirmwareComponents>,
+    policies: Objects<HostUpdatePolicy>,
     control: Arc<dyn Control>,
     recorder: Recorder,
     memory: Memory,

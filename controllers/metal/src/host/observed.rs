@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use bmc::TaskState;
 use chrono::{DateTime, Utc};
-use schemas::metal3::{BareMetalHost, HardwareDetails};
+use schemas::metal3::{BareMetalHost, DataImage, FirmwareUpdate, HardwareDetails};
+use std::collections::BTreeMap;
 
 use crate::control::{Fault, Power};
 
@@ -21,10 +23,65 @@ pub struct Observed {
     pub agent: Option<Agent>,
     /// `HardwareData.spec.hardware`.
     pub hardware_data: Option<HardwareDetails>,
+    /// The host's DataImage, and what is in the machine's drive.
+    pub drive: Option<Drive>,
+    /// What is wanted of the machine's firmware.
+    pub firmware: Firmware,
     /// Too many other hosts are busy.
     pub is_full: bool,
     /// A Secret that the host names and that is not as it must be.
     pub data_problem: Option<String>,
+}
+
+/// The virtual drive of a machine.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// What is wanted to be in it, and was put into it last.
+    pub image: DataImage,
+    /// The image that is in it: an empty text where the BMC does not tell which. As far as its status knows when nobody looked.
+    pub held: Result<Option<String>, Fault>,
+}
+
+/// What the objects beside a host want of its firmware.
+#[derive(Clone, Debug, Default)]
+pub struct Firmware {
+    /// Settings that are valid and not in force.
+    pub settings: BTreeMap<String, String>,
+    /// What is to be installed, in this order, and was not.
+    pub updates: Vec<FirmwareUpdate>,
+    /// Something is wanted that nobody has compared with the machine yet.
+    pub is_unread: bool,
+    /// Why that can't be done.
+    pub problem: Option<String>,
+    /// Settings may change when a provisioned machine is restarted.
+    pub sets_on_reboot: bool,
+    /// Firmware may be installed when a provisioned machine is restarted.
+    pub installs_on_reboot: bool,
+    /// The BMC's task that the host waits for.
+    pub task: Option<Result<TaskState, Fault>>,
+}
+
+impl Firmware {
+    /// What may be done while the machine is provisioned.
+    pub fn on_reboot(&self) -> Self {
+        let mut allowed = self.clone();
+        if !self.sets_on_reboot {
+            allowed.settings.clear();
+        }
+        if !self.installs_on_reboot {
+            allowed.updates.clear();
+        }
+        let is_allowed = self.sets_on_reboot || self.installs_on_reboot;
+        allowed.is_unread &= is_allowed;
+        // A machine in use is not kept off because nobody can read its settings.
+        allowed.problem = None;
+        allowed
+    }
+
+    /// Whether there is something to do, or somebody has to look whether there is.
+    pub fn is_wanted(&self) -> bool {
+        self.is_unread || self.problem.is_some() || !self.settings.is_empty() || !self.updates.is_empty()
+    }
 }
 
 /// How a machine is switched on and off.

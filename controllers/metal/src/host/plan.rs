@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use machinery::clock::rfc3339;
-use schemas::metal3::{BareMetalHost, BareMetalHostStatus, HardwareDetails};
+use schemas::metal3::{BareMetalHost, BareMetalHostStatus, DataImage, FirmwareUpdate, HardwareDetails};
 
 use super::annotations;
 use super::observed::Observed;
@@ -30,6 +30,14 @@ pub struct Plan {
     pub instruction: Option<Instruction>,
     /// What `HardwareData` is to hold.
     pub hardware: Option<HardwareDetails>,
+    /// The DataImage with its status, once the commands are done.
+    pub data_image: Option<DataImage>,
+    /// Firmware that is to be installed; the BMC's task goes into the host's annotation.
+    pub update: Option<FirmwareUpdate>,
+    /// Firmware that was installed: `HostFirmwareComponents` is to know.
+    pub installed: Option<FirmwareUpdate>,
+    /// `HostFirmwareSettings` and `HostFirmwareComponents` are to be there.
+    pub creates_firmware: bool,
     /// `HardwareData` lets the host go.
     pub releases_hardware: bool,
     /// For people: whether it is a warning, reason, message.
@@ -60,6 +68,10 @@ impl<'a> Planner<'a> {
             commands: Vec::new(),
             instruction: None,
             hardware: None,
+            data_image: None,
+            update: None,
+            installed: None,
+            creates_firmware: false,
             releases_hardware: false,
             events: Vec::new(),
             after: None,
@@ -73,7 +85,12 @@ impl<'a> Planner<'a> {
         }
         self.takes_hardware_details();
         self.notes_power();
-        if self.is_unusable() || self.is_delayed() || self.begins_deletion() || self.is_detached() {
+        if self.is_unusable()
+            || self.is_contested()
+            || self.is_delayed()
+            || self.begins_deletion()
+            || self.is_detached()
+        {
             self.sets_conditions();
             return;
         }

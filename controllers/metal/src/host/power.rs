@@ -134,6 +134,9 @@ impl Planner<'_> {
         let wants_on = self.observed.host.spec.online && reboot.is_none();
         match (power, wants_on) {
             (Power::Off, true) => {
+                if honours_reboots && !(self.services() && self.fills_drive()) {
+                    return false;
+                }
                 self.event("PowerOn", "Host powered on");
                 self.switches_on();
                 false

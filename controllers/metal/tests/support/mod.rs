@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use bmc::TaskState;
 use chrono::{DateTime, TimeZone as _, Utc};
 use metal::control::{Boot, Command, Fault, Power};
-use metal::host::observed::{Agent, Means, Observed};
+use metal::host::observed::{Agent, Drive, Firmware, Means, Observed};
 use metal::host::plan::{Plan, plan};
 use metal::instruction::Action;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
@@ -34,6 +35,12 @@ pub struct World {
     pub states: Vec<String>,
     /// The BMC answers like this.
     pub fault: Option<Fault>,
+    /// What is wanted in the drive, and what is in it.
+    pub drive: Option<Drive>,
+    /// What is wanted of the firmware.
+    pub firmware: Firmware,
+    /// A setting that the firmware does not take over.
+    pub stubborn: Option<&'static str>,
     /// The agent fails instructions whose id begins so.
     pub failing: Option<(&'static str, u32)>,
     /// The machine never gets as far as its agent.
@@ -70,6 +77,9 @@ impl World {
             events: Vec::new(),
             states: Vec::new(),
             fault: None,
+            drive: None,
+            firmware: Firmware::default(),
+            stubborn: None,
             failing: None,
             is_deaf: false,
             is_gone: false,
@@ -104,6 +114,8 @@ impl World {
             },
             agent: self.agent.clone(),
             hardware_data: None,
+            drive: self.drive.clone(),
+            firmware: self.firmware.clone(),
             is_full: false,
             data_problem: None,
         };
@@ -113,6 +125,16 @@ impl World {
         }
         if let Some(instruction) = &made.instruction {
             self.instruct(&instruction.id, &instruction.action);
+        }
+        if let (Some(drive), Some(image)) = (&mut self.drive, &made.data_image) {
+            drive.image = image.clone();
+        }
+        if made.update.is_some() {
+            self.firmware.task = Some(Ok(TaskState::Running { percent: None, message: "Running".into() }));
+        }
+        if let Some(installed) = &made.installed {
+            self.firmware.updates.retain(|update| update != installed);
+            self.firmware.task = None;
         }
         self.events.extend(made.events.iter().map(|(_, reason, _)| *reason));
         if made.host.status != self.host.status
@@ -178,7 +200,21 @@ impl World {
                 self.leave();
             }
             Command::Boot(boot) => self.boot = *boot,
+            Command::Reset => {
+                self.leave();
+                self.power = Power::On;
+                self.booted = Some(self.now);
+                self.firmware.settings.retain(|name, _| self.stubborn == Some(name.as_str()));
+            }
+            Command::Insert(url) => self.hold(Some(url.clone())),
+            Command::Eject => self.hold(None),
             _ => {}
+        }
+    }
+
+    fn hold(&mut self, image: Option<String>) {
+        if let Some(drive) = &mut self.drive {
+            drive.held = Ok(image);
         }
     }
 

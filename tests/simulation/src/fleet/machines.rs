@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bmc::Bmc;
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -176,12 +177,17 @@ impl Control for Machines {
                     Command::HardOff | Command::SoftOff => self.stop(&mac),
                     Command::Boot(Boot::Disk) => self.with(&mac, |machine| machine.always = Some(Boot::Disk)),
                     Command::Boot(boot) => self.with(&mac, |machine| machine.once = Some(*boot)),
-                    Command::Insert(_) | Command::Eject => {}
+                    Command::Reset => self.restart(&mac),
+                    Command::Insert(_) | Command::Eject | Command::Set(_) => {}
                 }
             }
             answered
         }
         .boxed()
+    }
+
+    fn bmc(&self, _: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
+        Err(Fault { message: "this BMC does power and nothing else".to_owned(), is_refused: false })
     }
 
     fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>> {

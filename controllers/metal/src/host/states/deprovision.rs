@@ -53,6 +53,7 @@ impl Planner<'_> {
         if self.wrote_nothing() && matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
             self.plan.commands.push(Command::Eject);
         }
+        self.empties_drive();
         let status = self.status();
         status.provisioning.image = None;
         status.provisioning.custom_deploy = None;
@@ -91,6 +92,7 @@ impl Planner<'_> {
             self.reports_power_fault();
             return;
         }
+        self.empties_drive();
         self.plan.commands.push(Command::HardOff);
         self.again_after(limits::POWER_CHANGE);
     }

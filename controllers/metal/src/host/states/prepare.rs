@@ -1,10 +1,28 @@
 //! From a new host to one that is available: register, inspect, prepare.
 
+use schemas::metal3::BareMetalHostSpec;
+
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
 use crate::instruction::Action;
 use crate::limits;
 use crate::names::{self, ErrorType, operational, state};
+
+/// Why the volumes can't be as the host wants them. An empty list of volumes of a controller deletes all that there are; one of software
+/// RAID is done with the cleaning.
+fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
+    let raid = spec.raid.as_ref()?;
+    if raid.hardware_raid_volumes.is_some() {
+        return Some(
+            "spec.raid.hardwareRAIDVolumes: volumes of RAID controllers are neither made nor deleted here: do it in the controller's own \
+             set-up, and remove the field, which leaves them as they are",
+        );
+    }
+    raid.software_raid_volumes.as_ref().filter(|volumes| !volumes.is_empty())?;
+    Some(
+        "spec.raid.softwareRAIDVolumes: software RAID is not made here: remove the field, and have the image's own system make it",
+    )
+}
 
 impl Planner<'_> {
     /// New, or without anything that could manage it.
@@ -97,13 +115,11 @@ impl Planner<'_> {
     /// Settings that a machine gets before it is used. What was asked for is noted, so that a change is seen.
     pub(in crate::host) fn prepares(&mut self) {
         let spec = &self.observed.host.spec;
-        let wants_raid = spec.raid.as_ref().is_some_and(|raid| {
-            raid.hardware_raid_volumes.as_ref().is_some_and(|volumes| !volumes.is_empty())
-                || raid.software_raid_volumes.as_ref().is_some_and(|volumes| !volumes.is_empty())
-        });
-        if wants_raid {
-            let message = "spec.raid asks for RAID volumes, which are not made here: remove it, or make the volumes in the controller's own set-up";
-            self.fails(ErrorType::Preparation, message);
+        if let Some(problem) = raid_problem(spec) {
+            self.fails(ErrorType::Preparation, problem);
+            return;
+        }
+        if !self.prepares_firmware() {
             return;
         }
         let hints = spec.root_device_hints.clone();

@@ -5,10 +5,14 @@ use std::time::Duration;
 use schemas::metal3::{OperationHistory, OperationMetric};
 
 use crate::control::{Boot, Command, Power};
+use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::{Action, Deployment};
+use crate::instruction::{self, Action, Deployment};
 use crate::limits;
 use crate::names::{ErrorType, state};
+
+/// The deploy step of Ironic's agent that writes an image, which is what this agent does without one, too.
+const WRITE_IMAGE: &str = "write_image";
 
 impl Planner<'_> {
     /// When the operation that the state does was begun: part of the names of its instructions.
@@ -26,16 +30,8 @@ impl Planner<'_> {
             self.enters(state::DEPROVISIONING);
             return;
         }
-        if let Some(deploy) = &spec.custom_deploy {
-            let message = format!(
-                "spec.customDeploy.method {:?} is not known to this agent: remove it and set spec.image",
-                deploy.method
-            );
-            self.fails(ErrorType::Provisioning, message);
-            return;
-        }
-        if let Some(problem) = &self.observed.data_problem {
-            self.fails(ErrorType::Provisioning, problem.clone());
+        if let Some(problem) = self.provisioning_problem() {
+            self.fails(ErrorType::Provisioning, problem);
             return;
         }
         if spec.image.as_ref().is_some_and(|image| image.format.as_deref() == Some("live-iso")) {
@@ -43,6 +39,30 @@ impl Planner<'_> {
             return;
         }
         self.writes_image();
+    }
+
+    /// Why what is asked for can't be provisioned. Looked for before anything is done to the machine.
+    pub(in crate::host) fn provisioning_problem(&self) -> Option<String> {
+        let spec = &self.observed.host.spec;
+        let image = spec.image.as_ref().filter(|image| !image.url.is_empty());
+        if let Some(deploy) = &spec.custom_deploy {
+            let method = deploy.method.as_str();
+            if method != WRITE_IMAGE {
+                return Some(format!(
+                    "spec.customDeploy.method {method:?} is a deploy step of another ramdisk, which this agent does not have: use \
+                     {WRITE_IMAGE:?} with spec.image, or remove customDeploy and set spec.image"
+                ));
+            }
+            if image.is_none() {
+                return Some(format!("spec.customDeploy.method {WRITE_IMAGE:?} writes spec.image: set it"));
+            }
+        }
+        let is_live = image.is_some_and(|image| image.format.as_deref() == Some("live-iso"));
+        if is_live && !matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
+            let message = "spec.image.format is live-iso, which needs a BMC with virtual media: use an address of redfish-virtualmedia:// or its kin";
+            return Some(message.to_owned());
+        }
+        self.observed.data_problem.clone()
     }
 
     /// Another image is wanted than the one that was there; while the first is written there is none yet.
@@ -54,7 +74,7 @@ impl Planner<'_> {
     fn writes_image(&mut self) {
         let begun = self.started(|history| history.provision.as_ref());
         let (clean, deploy, restart) =
-            (format!("clean/{begun}"), format!("deploy/{begun}"), format!("restart/{begun}"));
+            (format!("clean/{begun}"), format!("deploy/{begun}"), instruction::restart(&begun));
         // Once the image is there the machine restarts, and its agent goes.
         if self.observed.agent.as_ref().is_some_and(|agent| agent.id == restart) {
             self.restarts();
@@ -136,11 +156,6 @@ impl Planner<'_> {
 
     /// A live image is inserted as a CD and started; nothing is written.
     fn starts_live_image(&mut self) {
-        let crate::host::observed::Means::Bmc { has_media: true, .. } = self.observed.means else {
-            let message = "spec.image.format is live-iso, which needs a BMC with virtual media: use an address of redfish-virtualmedia:// or its kin";
-            self.fails(ErrorType::Provisioning, message);
-            return;
-        };
         match self.observed.power {
             Err(_) => self.reports_power_fault(),
             Ok(Power::On) => {

@@ -1,7 +1,7 @@
 //! Hosts that rest: available, provisioned, or provisioned by somebody else.
 
 use crate::host::plan::Planner;
-use crate::names::{self, state};
+use crate::names::{self, ErrorType, state};
 
 impl Planner<'_> {
     /// Available: waits for an image.
@@ -16,7 +16,9 @@ impl Planner<'_> {
             self.enters(state::INSPECTING);
             return;
         }
-        if spec.root_device_hints != status.provisioning.root_device_hints {
+        if spec.root_device_hints != status.provisioning.root_device_hints
+            || self.observed.firmware.is_wanted()
+        {
             self.enters(state::PREPARING);
             return;
         }
@@ -26,10 +28,17 @@ impl Planner<'_> {
             status.provisioning.custom_deploy.as_ref().is_none_or(|known| known.method != deploy.method)
         });
         if spec.online && (image || method) {
+            // Nothing is wiped for what can't be written afterwards.
+            if let Some(problem) = self.provisioning_problem() {
+                self.fails(ErrorType::Provisioning, problem);
+                return;
+            }
+            self.recovers();
             self.event("ProvisioningStarted", "Image provisioning started");
             self.enters(state::PROVISIONING);
             return;
         }
+        self.empties_drive();
         self.keeps_power(false);
     }
 
@@ -50,7 +59,9 @@ impl Planner<'_> {
             return;
         }
         self.asks_operator(None);
-        self.keeps_power(true);
+        if self.is_serviced() {
+            self.keeps_power(true);
+        }
     }
 
     /// Whether the image that is there is no longer the one that is wanted. Only URLs count.

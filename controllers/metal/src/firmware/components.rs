@@ -1,0 +1,203 @@
+//! HostFirmwareComponents: which versions are installed, and whether what is to be installed can be.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use engine::conditions::{self, FALSE, TRUE, UNKNOWN};
+use engine::events::Recorder;
+use engine::{Action, Controller, Manager, Objects, Reconciler, Request, Result};
+use machinery::clock::rfc3339;
+use schemas::metal3::{FirmwareComponentStatus, HostFirmwareComponents};
+
+use super::{CHANGE_DETECTED, UNREADABLE, VALID, next_look};
+use crate::connection::{Beside, Hosts};
+use crate::control::Control;
+use crate::limits;
+
+/// Reason of a condition that is as it should be.
+const OK: &str = "OK";
+/// Reason of an update that can't be installed.
+const INVALID: &str = "InvalidComponent";
+
+/// Starts the controller.
+pub(super) fn start(manager: &Manager, control: Arc<dyn Control>) {
+    let hosts = Hosts { hosts: manager.objects(), secrets: manager.objects(), control };
+    let reconciler = ComponentsReconciler {
+        components: manager.objects(),
+        hosts,
+        recorder: manager.recorder("metal3-hostfirmwarecomponents-controller"),
+        manager: manager.clone(),
+    };
+    Controller::new(manager, "hostfirmwarecomponents")
+        .reconciles(&reconciler.components.clone())
+        .reads(&reconciler.hosts.hosts.clone())
+        .reads(&reconciler.hosts.secrets.clone())
+        .start(reconciler);
+}
+
+struct ComponentsReconciler {
+    components: Objects<HostFirmwareComponents>,
+    hosts: Hosts,
+    recorder: Recorder,
+    manager: Manager,
+}
+
+enum Found {
+    Versions(Vec<bmc::FirmwareComponent>),
+    Unsupported(String),
+    Unreadable(String),
+}
+
+/// What can't be installed, and why.
+fn objections(object: &HostFirmwareComponents) -> Vec<String> {
+    let mut found = Vec::new();
+    for update in &object.spec.updates {
+        let component = &update.component;
+        if component != "bios" && component != "bmc" && !component.starts_with("nic:") {
+            found.push(format!(
+                "component {component:?} is not known: use bios, bmc, or nic: and the name of a network card"
+            ));
+        }
+        if update.url.is_empty() {
+            found.push(format!("the update of {component} has no url"));
+        }
+    }
+    found
+}
+
+/// The object with its status after a look at the machine.
+fn compared(object: &HostFirmwareComponents, found: &Found, now: DateTime<Utc>) -> HostFirmwareComponents {
+    let mut wanted = object.clone();
+    let status = object.status.clone().unwrap_or_default();
+    let is_changed = object.spec.updates.iter().any(|update| !status.updates.contains(update));
+    let mut objections = objections(object);
+    match found {
+        Found::Unsupported(problem) if is_changed => objections.push(problem.clone()),
+        Found::Versions(versions) => {
+            let known = |name: &str| status.components.iter().find(|known| known.component == name).cloned();
+            let updated = |name: &str| status.updates.iter().any(|update| update.component == name);
+            let entry = |version: &bmc::FirmwareComponent| {
+                let was = known(&version.component);
+                let current = Some(version.version.clone());
+                let is_flashed = was.as_ref().is_some_and(|was| was.current_version != current)
+                    && updated(&version.component);
+                let mut entry = was.unwrap_or_else(|| FirmwareComponentStatus {
+                    component: version.component.clone(),
+                    initial_version: version.version.clone(),
+                    ..FirmwareComponentStatus::default()
+                });
+                if is_flashed {
+                    entry.last_version_flashed.clone_from(&current);
+                    entry.updated_at = Some(rfc3339(now));
+                }
+                entry.current_version = current;
+                entry
+            };
+            wanted.status.get_or_insert_default().components = versions.iter().map(entry).collect();
+        }
+        _ => {}
+    }
+    let mut set = |type_, status, reason, message: &str| {
+        conditions::set(&mut wanted, now, conditions::new(type_, status, reason, message));
+    };
+    match found {
+        Found::Unreadable(problem) => set(CHANGE_DETECTED, UNKNOWN, UNREADABLE, problem),
+        _ => set(CHANGE_DETECTED, conditions::word(is_changed), OK, ""),
+    }
+    match objections.as_slice() {
+        [] => set(VALID, TRUE, OK, ""),
+        _ => set(VALID, FALSE, INVALID, &objections.join("; ")),
+    }
+    if wanted.status != object.status {
+        wanted.status.get_or_insert_default().last_updated = Some(rfc3339(now));
+    }
+    wanted
+}
+
+impl Reconciler for ComponentsReconciler {
+    async fn reconcile(&self, request: Request) -> Result<Action> {
+        let Some(object) = self.components.get(&request) else { return Ok(Action::done()) };
+        if object.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::done());
+        }
+        let found = match self.hosts.beside(&request) {
+            Beside::Nobody | Beside::Untouched(_) => {
+                return Ok(Action::requeue_after(limits::FIRMWARE_CHANGE));
+            }
+            Beside::Unusable(_, problem) => Found::Unsupported(problem),
+            Beside::Machine(_, connection) => match self.hosts.control.bmc(&connection) {
+                Ok(bmc) => match bmc.firmware().await {
+                    Ok(versions) => Found::Versions(versions),
+                    Err(error) if error.is_unsupported() => Found::Unsupported(error.to_string()),
+                    Err(error) => Found::Unreadable(error.to_string()),
+                },
+                Err(fault) => Found::Unreadable(fault.message),
+            },
+        };
+        let wanted = compared(&object, &found, self.manager.clock().now());
+        let condition = |object: &HostFirmwareComponents, name| {
+            let status = object.status.as_ref()?;
+            status.conditions.iter().find(|condition| condition.type_ == name).cloned()
+        };
+        let valid = condition(&wanted, VALID).filter(|valid| valid.status == FALSE);
+        if let Some(valid) =
+            valid.filter(|valid| condition(&object, VALID).is_none_or(|was| was.message != valid.message))
+        {
+            let message = format!("Invalid Firmware Components: {}", valid.message);
+            self.recorder.warning(object.as_ref(), &(), "ValidationFailed", message);
+        }
+        self.components.patch(&object, &wanted, &[CHANGE_DETECTED, VALID]).await?;
+        let is_changing = !object.spec.updates.is_empty()
+            && condition(&wanted, CHANGE_DETECTED).is_some_and(|change| change.status != FALSE);
+        Ok(Action::requeue_after(next_look(is_changing)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schemas::metal3::FirmwareUpdate;
+
+    fn version(version: &str) -> Found {
+        Found::Versions(vec![bmc::FirmwareComponent { component: "bios".into(), version: version.into() }])
+    }
+
+    fn valid(object: &HostFirmwareComponents) -> (String, String, String) {
+        let conditions = &object.status.as_ref().unwrap().conditions;
+        let find = |name: &str| conditions.iter().find(|condition| condition.type_ == name).cloned().unwrap();
+        (find(CHANGE_DETECTED).status, find(VALID).status, find(VALID).message)
+    }
+
+    #[test]
+    fn a_version_that_was_installed_from_here_is_told_from_one_that_was_found() {
+        let now = DateTime::default();
+        let first = compared(&HostFirmwareComponents::default(), &version("1"), now);
+        let found = compared(&first, &version("2"), now);
+        let entry = &found.status.as_ref().unwrap().components[0];
+        assert_eq!((entry.initial_version.as_str(), entry.current_version.as_deref()), ("1", Some("2")));
+        assert_eq!(entry.last_version_flashed, None);
+
+        let mut object = found;
+        object.spec.updates = vec![FirmwareUpdate { component: "bios".into(), url: "http://a/3".into() }];
+        assert_eq!(
+            valid(&compared(&object, &version("2"), now)),
+            ("True".into(), "True".into(), String::new())
+        );
+        object.status.get_or_insert_default().updates = object.spec.updates.clone();
+        let flashed = compared(&object, &version("3"), now);
+        assert_eq!(valid(&flashed).0, "False");
+        assert_eq!(flashed.status.unwrap().components[0].last_version_flashed.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn what_cannot_be_installed_is_said() {
+        let mut object = HostFirmwareComponents::default();
+        object.spec.updates = vec![FirmwareUpdate { component: "gpu".into(), url: "http://a".into() }];
+        let (change, is_valid, message) = valid(&compared(&object, &version("1"), DateTime::default()));
+        assert_eq!((change.as_str(), is_valid.as_str()), ("True", "False"));
+        assert!(message.contains("\"gpu\"") && message.contains("nic:"), "{message}");
+        object.spec.updates[0].component = "bios".into();
+        let none = Found::Unsupported("the host has no BMC".into());
+        assert_eq!(valid(&compared(&object, &none, DateTime::default())).2, "the host has no BMC");
+    }
+}

@@ -1,0 +1,191 @@
+//! Changing the firmware: before a machine is available, or, where HostUpdatePolicy allows it, before one in use is switched on again.
+//!
+//! Each update is installed by itself, then the settings are written and the machine is started so that they come into force. How far
+//! that is stands in an annotation, so that a process that ends anywhere goes on with the BMC's task.
+
+use bmc::TaskState;
+use chrono::DateTime;
+use schemas::metal3::FirmwareUpdate;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{Boot, Command};
+use crate::host::observed::Firmware;
+use crate::host::plan::Planner;
+use crate::limits;
+use crate::names::{ErrorType, FIRMWARE, operational};
+
+/// What the host waits for.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// When that began, RFC 3339.
+    pub since: String,
+    /// The update that is being installed; without one, the settings are to come into force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<FirmwareUpdate>,
+    /// The BMC's task of the update; empty where it has none.
+    #[serde(default)]
+    pub task: String,
+    /// The task waited for a start of the machine, and got it.
+    #[serde(default)]
+    pub is_restarted: bool,
+}
+
+/// What the annotation says.
+pub(in crate::host) fn progress(annotation: Option<&str>) -> Option<Progress> {
+    serde_json::from_str(annotation?).ok()
+}
+
+/// What a task's state is called that waits for the machine's next start (DMTF's and iDRAC's words).
+fn waits_for_start(state: &str) -> bool {
+    matches!(state, "Pending" | "Scheduled")
+}
+
+impl Planner<'_> {
+    /// Before the machine is available. Whether there is nothing left to do.
+    pub(in crate::host) fn prepares_firmware(&mut self) -> bool {
+        let wanted = self.observed.firmware.clone();
+        self.changes_firmware(&wanted, ErrorType::Preparation)
+    }
+
+    /// Before a machine in use is switched on. Whether it may be.
+    pub(in crate::host) fn services(&mut self) -> bool {
+        let wanted = self.observed.firmware.on_reboot();
+        if self.firmware_progress().is_none() && !wanted.is_wanted() {
+            return true;
+        }
+        let is_done = self.changes_firmware(&wanted, ErrorType::Servicing);
+        if !is_done && self.status().operational_status != operational::ERROR {
+            self.status().operational_status = operational::SERVICING.to_owned();
+        }
+        is_done
+    }
+
+    /// Whether no change of the firmware is going on at a machine in use.
+    pub(in crate::host) fn is_serviced(&mut self) -> bool {
+        self.firmware_progress().is_none() || self.services()
+    }
+
+    fn firmware_progress(&self) -> Option<Progress> {
+        progress(self.annotation(FIRMWARE))
+    }
+
+    fn notes_firmware(&mut self, progress: &Progress) {
+        let text = serde_json::to_string(progress).unwrap_or_default();
+        self.annotations().insert(FIRMWARE.to_owned(), text);
+    }
+
+    fn changes_firmware(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
+        match self.firmware_progress() {
+            None => self.begins_change(wanted, error),
+            Some(Progress { update: None, since, .. }) => self.awaits_settings(wanted, &since, error),
+            Some(Progress { update: Some(update), since, task, is_restarted }) => {
+                let progress = Progress { update: Some(update.clone()), since, task, is_restarted };
+                self.awaits_update(&update, progress, error);
+                false
+            }
+        }
+    }
+
+    fn begins_change(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
+        if let Some(problem) = &wanted.problem {
+            self.fails(error, problem.clone());
+            return false;
+        }
+        if wanted.is_unread {
+            self.again_after(limits::FIRMWARE_CHANGE);
+            return false;
+        }
+        let begun = Progress {
+            since: self.now(),
+            update: wanted.updates.first().cloned(),
+            task: String::new(),
+            is_restarted: false,
+        };
+        if let Some(update) = &begun.update {
+            self.plan.update = Some(update.clone());
+            self.notes_firmware(&begun);
+            self.again_after(limits::TASK_POLL);
+            return false;
+        }
+        if wanted.settings.is_empty() {
+            return true;
+        }
+        self.plan.commands.push(Command::Set(wanted.settings.clone()));
+        self.restarts_for_firmware(error);
+        self.notes_firmware(&begun);
+        self.again_after(limits::FIRMWARE_CHANGE);
+        false
+    }
+
+    /// A machine that is not in use starts into the agent, and not into what an earlier user left on its disk.
+    fn restarts_for_firmware(&mut self, error: ErrorType) {
+        if error == ErrorType::Preparation {
+            self.plan.commands.push(Command::Boot(Boot::Network));
+        }
+        self.plan.commands.push(Command::Reset);
+    }
+
+    fn awaits_update(&mut self, update: &FirmwareUpdate, mut progress: Progress, error: ErrorType) {
+        let component = &update.component;
+        match &self.observed.firmware.task {
+            Some(Ok(TaskState::Done)) => {
+                self.annotations().remove(FIRMWARE);
+                self.event("FirmwareUpdated", format!("Installed firmware of {component}"));
+                self.plan.installed = Some(update.clone());
+            }
+            Some(Ok(TaskState::Failed { message })) => {
+                self.annotations().remove(FIRMWARE);
+                self.fails(
+                    error,
+                    format!("the BMC could not install the firmware of {component}: {message}"),
+                );
+            }
+            Some(Ok(TaskState::Running { message, .. }))
+                if waits_for_start(message) && !progress.is_restarted =>
+            {
+                self.restarts_for_firmware(error);
+                progress.is_restarted = true;
+                self.notes_firmware(&progress);
+                self.again_after(limits::TASK_POLL);
+            }
+            // A BMC that installs its own firmware does not answer for some minutes.
+            _ if self.has_waited(&progress.since, limits::UPDATE) => {
+                self.annotations().remove(FIRMWARE);
+                let minutes = limits::UPDATE.as_secs() / 60;
+                self.fails(
+                    error,
+                    format!("the BMC has not installed the firmware of {component} within {minutes} minutes: look at its job queue"),
+                );
+            }
+            _ => self.again_after(limits::TASK_POLL),
+        }
+    }
+
+    fn awaits_settings(&mut self, wanted: &Firmware, since: &str, error: ErrorType) -> bool {
+        if !wanted.is_unread && wanted.problem.is_none() && wanted.settings.is_empty() {
+            self.annotations().remove(FIRMWARE);
+            self.event("FirmwareSettingsChanged", "Settings of the firmware are in force");
+            return true;
+        }
+        if !self.has_waited(since, limits::BOOT) {
+            self.again_after(limits::FIRMWARE_CHANGE);
+            return false;
+        }
+        self.annotations().remove(FIRMWARE);
+        let names: Vec<&str> = wanted.settings.keys().map(String::as_str).collect();
+        let minutes = limits::BOOT.as_secs() / 60;
+        let message = format!(
+            "the firmware has not taken over its settings within {minutes} minutes of the machine's start ({}): look at the BMC's job queue \
+             and at the machine's console, or take them out of the HostFirmwareSettings",
+            names.join(", "),
+        );
+        self.fails(error, message);
+        false
+    }
+
+    fn has_waited(&self, since: &str, limit: std::time::Duration) -> bool {
+        let since = DateTime::parse_from_rfc3339(since).unwrap_or_default();
+        (self.observed.now.signed_duration_since(since)).to_std().unwrap_or_default() >= limit
+    }
+}

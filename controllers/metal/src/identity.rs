@@ -1,0 +1,164 @@
+//! Which machine a host is.
+
+use engine::NamespacedName;
+use engine::object::annotation;
+use schemas::metal3::{BareMetalHost, HardwareData};
+use schemas::netboot::Agent;
+
+use crate::names::{SERIAL_NUMBER, SYSTEM_UUID};
+
+/// Serial numbers that makers of boards leave in place of one, in lower case.
+const PLACEHOLDERS: &[&str] = &[
+    "0",
+    "0123456789",
+    "123456789",
+    "default string",
+    "n/a",
+    "none",
+    "not applicable",
+    "not specified",
+    "system serial number",
+    "to be filled by o.e.m.",
+    "unknown",
+];
+
+/// What a host says of its machine. `spec.bootMACAddress` decides where it is set.
+pub(crate) struct Identity<'a> {
+    mac: Option<&'a str>,
+    uuid: Option<&'a str>,
+    serial: Option<&'a str>,
+}
+
+impl<'a> Identity<'a> {
+    /// What the host says, or, of the serial number, what an inspection found.
+    pub(crate) fn of(host: &'a BareMetalHost, hardware: Option<&'a HardwareData>) -> Self {
+        let inspected = || {
+            let in_status = host.status.as_ref().and_then(|status| status.hardware.as_ref());
+            let found = in_status.or_else(|| hardware?.spec.hardware.as_ref())?;
+            found.system_vendor.as_ref()?.serial_number.as_deref()
+        };
+        Self {
+            mac: host.spec.boot_mac_address.as_deref().filter(|mac| !mac.is_empty()),
+            uuid: annotation(host, SYSTEM_UUID),
+            serial: annotation(host, SERIAL_NUMBER).or_else(inspected),
+        }
+    }
+
+    /// Whether the machine that this agent runs on is meant.
+    pub(crate) fn is_of(&self, agent: &Agent) -> bool {
+        let Some(status) = &agent.status else { return false };
+        if let Some(mac) = self.mac {
+            let mut own = status.mac_addresses.iter().chain(&status.boot_mac_address);
+            return own.any(|own| own.eq_ignore_ascii_case(mac));
+        }
+        let is_uuid = |wanted: &str| {
+            status
+                .system_uuid
+                .as_deref()
+                .is_some_and(|own| !own.is_empty() && own.eq_ignore_ascii_case(wanted))
+        };
+        let is_serial = |wanted: &str| {
+            let own = status.serial_number.as_deref().map(str::trim);
+            own.is_some_and(|own| own == wanted.trim() && tells_apart(own))
+        };
+        match (self.uuid, self.serial) {
+            (Some(uuid), _) => is_uuid(uuid),
+            (None, Some(serial)) => is_serial(serial),
+            (None, None) => false,
+        }
+    }
+}
+
+/// Whether no other machine has the same number.
+fn tells_apart(serial: &str) -> bool {
+    !serial.is_empty() && !PLACEHOLDERS.contains(&serial.to_lowercase().as_str())
+}
+
+/// What a host is told that is not the only one to claim a machine.
+pub(crate) fn conflict(machine: &str, host: &NamespacedName, claimants: &[NamespacedName]) -> String {
+    let others: Vec<String> =
+        claimants.iter().filter(|other| *other != host).map(ToString::to_string).collect();
+    format!(
+        "machine {machine} is claimed by another host too: {}; spec.bootMACAddress, or the annotations {SERIAL_NUMBER} and {SYSTEM_UUID}, \
+         must name a machine at one host only: correct or delete the wrong one",
+        others.join(", ")
+    )
+}
+
+/// Whether a conflict is about this machine.
+pub(crate) fn is_of(conflict: &str, machine: &str) -> bool {
+    is_conflict(conflict) && conflict.split(' ').nth(1) == Some(machine)
+}
+
+/// Whether an error's message tells of a conflict.
+pub(crate) fn is_conflict(message: &str) -> bool {
+    message.starts_with("machine ") && message.contains(" is claimed by another host too: ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schemas::metal3::{HardwareDetails, HardwareSystemVendor};
+    use schemas::netboot::AgentStatus;
+
+    fn agent(serial: &str) -> Agent {
+        Agent {
+            status: Some(AgentStatus {
+                mac_addresses: vec!["52:54:00:00:00:01".into()],
+                serial_number: Some(serial.into()),
+                system_uuid: Some("4C4C4544-0000-0000-0000-000000000001".into()),
+                ..AgentStatus::default()
+            }),
+            ..Agent::default()
+        }
+    }
+
+    fn host(mac: Option<&str>, annotations: &[(&str, &str)]) -> BareMetalHost {
+        let mut host = BareMetalHost::default();
+        host.spec.boot_mac_address = mac.map(str::to_owned);
+        let annotations = annotations.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        host.metadata.annotations = Some(annotations.collect());
+        host
+    }
+
+    fn inspected(serial: &str) -> HardwareData {
+        let vendor =
+            HardwareSystemVendor { serial_number: Some(serial.into()), ..HardwareSystemVendor::default() };
+        let mut data = HardwareData::default();
+        data.spec.hardware =
+            Some(HardwareDetails { system_vendor: Some(vendor), ..HardwareDetails::default() });
+        data
+    }
+
+    #[test]
+    fn a_machine_is_known_by_address_uuid_or_serial_number() {
+        let uuid = (SYSTEM_UUID, "4c4c4544-0000-0000-0000-000000000001");
+        let cases = [
+            (host(Some("52:54:00:00:00:01"), &[]), None, "S1", true),
+            (host(Some("52:54:00:00:00:0F"), &[uuid]), None, "S1", false),
+            (host(None, &[]), None, "S1", false),
+            (host(None, &[uuid]), None, "S1", true),
+            (host(None, &[(SYSTEM_UUID, "another"), (SERIAL_NUMBER, "S1")]), None, "S1", false),
+            (host(None, &[(SERIAL_NUMBER, "S1 ")]), None, "S1", true),
+            (host(None, &[]), Some(inspected("S1")), "S1", true),
+            (host(None, &[]), Some(inspected("S2")), "S1", false),
+            (host(None, &[]), Some(inspected("Not Specified")), "Not Specified", false),
+            (host(None, &[(SERIAL_NUMBER, "")]), None, "", false),
+        ];
+        for (number, (host, hardware, serial, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(
+                Identity::of(&host, hardware.as_ref()).is_of(&agent(serial)),
+                expected,
+                "case {number}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_conflict_names_the_others() {
+        let claimants = [NamespacedName::new("a", "x"), NamespacedName::new("b", "y")];
+        let told = conflict("52-54-00-00-00-01", &claimants[0], &claimants);
+        assert!(told.contains("b/y") && !told.contains("a/x"), "{told}");
+        assert!(is_of(&told, "52-54-00-00-00-01") && !is_of(&told, "52-54-00-00-00-02"));
+    }
+}
