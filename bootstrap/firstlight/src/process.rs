@@ -86,7 +86,10 @@ impl Process {
         }));
         let manager = plane.manager();
         start_controllers(&manager, options.controllers, &options.netboot.interfaces);
-        let netboot = netboot::start(&options.netboot, &directory, &manager).await?;
+        let (netboot, images) = netboot::start(&options.netboot, &directory, &manager).await?;
+        if options.controllers.metal {
+            metal::preprovisioning::start(&manager, images);
+        }
         let server = format!("https://{}", reachable(address));
         directory.write_running(&Running {
             pid: std::process::id(),

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
 use agent::protocol::Configuration;
 use anyhow::{Context, Result, bail};
+use metal::preprovisioning::{BootImages, InitialImage};
 use netboot::boot_files::BootFiles;
 use netboot::client::Processor;
 use netboot::image::assets::{Assets, Kernel};
@@ -44,6 +46,23 @@ pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
     boot.initial = BTreeMap::from([(Processor::X86_64, initial)]);
     boot.tftp = assets.ipxe(ARCHITECTURE, "undionly.kpxe").and_then(|file| file.parent().map(Path::to_owned));
     Ok(boot)
+}
+
+/// Where hosts that are told of an image find it: at the first address of the interfaces that were named.
+pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> BootImages {
+    let Some(address) = addresses.first() else { return BootImages::default() };
+    let address = SocketAddrV4::new(*address, port);
+    let image = |processor: &Processor| {
+        let name = processor.name();
+        let image = InitialImage {
+            image: format!("http://{address}/boot/initrd/{name}"),
+            kernel: format!("http://{address}/boot/kernel/{name}"),
+            arguments: boot.arguments.clone(),
+        };
+        (name.to_owned(), image)
+    };
+    let both = boot.initial.keys().filter(|processor| boot.kernels.contains_key(processor));
+    BootImages { initial: both.map(image).collect() }
 }
 
 fn pack(out: &Path, kernel: &Kernel, agent: &Configuration) -> Result<()> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use engine::Manager;
+use metal::preprovisioning::BootImages;
 use netboot::network::Interface;
 use netboot::{Configuration, Doors, Handle};
 
@@ -22,7 +23,7 @@ pub fn folder(directory: &DataDirectory) -> PathBuf {
     directory.path().join("netboot")
 }
 
-/// Starts the services on the interfaces that were named; `None` without any.
+/// Starts the services on the interfaces that were named, and says which images they serve; `None` without any.
 ///
 /// # Errors
 /// Interfaces or files that are not as they must be, and ports in use: each says what to do.
@@ -30,9 +31,9 @@ pub async fn start(
     options: &NetbootOptions,
     directory: &DataDirectory,
     manager: &Manager,
-) -> Result<Option<Handle>> {
+) -> Result<(Option<Handle>, BootImages)> {
     if options.interfaces.is_empty() {
-        return Ok(None);
+        return Ok((None, BootImages::default()));
     }
     let mut addresses = Vec::new();
     for name in &options.interfaces {
@@ -59,6 +60,8 @@ pub async fn start(
         https_port: options.https_port,
         tls: Some(Arc::new(tls)),
     };
+    let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
     let doors = Doors::kube(manager, !options.known_only).await;
-    Ok(Some(netboot::start(configuration, doors).await?))
+    let handle = netboot::start(configuration, doors).await?;
+    Ok((Some(handle), images))
 }

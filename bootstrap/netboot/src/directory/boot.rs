@@ -1,13 +1,12 @@
 //! What the machine of a host is to boot.
 
 use engine::object::annotation;
+use metal::instruction::is_restart_of;
+use metal::names::{DETACHED, state};
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 
 use crate::machine::Boot;
-
-/// Metal3's annotation of a host that must not be touched.
-const DETACHED: &str = "baremetalhost.metal3.io/detached";
 
 /// A machine starts the agent in every state in which something is to be done to it or to be known of it; from its disk otherwise, and
 /// as soon as its image was written and it has been told to restart.
@@ -17,25 +16,22 @@ pub(super) fn boot(host: &BareMetalHost, agent: Option<&Agent>) -> Boot {
     }
     let Some(status) = &host.status else { return Boot::Agent };
     match status.provisioning.state.as_str() {
-        "provisioning" if is_written(host, agent) => Boot::Disk,
-        "unmanaged"
-        | "provisioned"
-        | "externally provisioned"
-        | "powering off before delete"
-        | "deleting" => Boot::Disk,
+        state::PROVISIONING if is_written(host, agent) => Boot::Disk,
+        state::UNMANAGED
+        | state::PROVISIONED
+        | state::EXTERNALLY_PROVISIONED
+        | state::POWERING_OFF
+        | state::DELETING => Boot::Disk,
         _ => Boot::Agent,
     }
 }
 
-/// The controller ends a deployment with a restart, whose name ends with the time at which this provisioning began; one of an earlier
-/// provisioning means nothing.
+/// The controller ends a deployment with a restart; one of an earlier provisioning means nothing.
 fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
     let begun = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.as_deref();
     let instruction = agent.and_then(|agent| agent.spec.instruction.as_ref());
     match (instruction, begun()) {
-        (Some(instruction), Some(begun)) => {
-            instruction.action == "Restart" && instruction.id.ends_with(begun)
-        }
+        (Some(instruction), Some(begun)) => is_restart_of(instruction, begun),
         _ => false,
     }
 }

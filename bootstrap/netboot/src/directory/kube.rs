@@ -20,7 +20,6 @@ use crate::machine::{Boot, Directory, Lease, Machine};
 
 const BY_MAC: &str = "netboot-mac";
 const BY_ADDRESS: &str = "netboot-address";
-const BY_HOST: &str = "netboot-host";
 /// On a BareMetalHost: the address that its machine gets.
 pub const ADDRESS: &str = "netboot.firstlight.dev/address";
 
@@ -49,9 +48,7 @@ impl Kube {
         kube.hosts.index(BY_ADDRESS, |host: &BareMetalHost| {
             engine::object::annotation(host, ADDRESS).map(str::to_owned).into_iter().collect()
         });
-        kube.agents.index(BY_HOST, |agent: &Agent| {
-            agent.spec.host_ref.iter().map(|host| format!("{}/{}", host.namespace, host.name)).collect()
-        });
+        metal::host::index_agents(&kube.agents);
         kube.agents.index(BY_ADDRESS, |agent: &Agent| {
             agent.status.iter().filter_map(|status| status.address.clone()).collect()
         });
@@ -124,7 +121,8 @@ impl Directory for Kube {
                 return mac.parse().ok();
             }
             let name = NamespacedName::of(host.as_ref());
-            let agents = self.agents.by_index(BY_HOST, &format!("{}/{}", name.namespace, name.name));
+            let agents =
+                self.agents.by_index(metal::host::BY_HOST, &format!("{}/{}", name.namespace, name.name));
             agents.first()?.metadata.name.as_deref()?.parse().ok()
         };
         let hosts = self.hosts.by_index(BY_ADDRESS, &text);

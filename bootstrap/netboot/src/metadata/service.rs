@@ -10,6 +10,7 @@ use engine::{Manager, NamespacedName, Objects};
 use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use machinery::clock::{Clock, parse_rfc3339};
+use metal::names::state;
 use parking_lot::Mutex;
 use schemas::metal3::{BareMetalHost, SecretReference};
 
@@ -41,7 +42,7 @@ enum Permit {
 /// User data holds keys and tokens: it is given once, soon after the machine was provisioned.
 fn permit(host: &BareMetalHost, first: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
-    if !["provisioning", "provisioned"].contains(&status.provisioning.state.as_str()) {
+    if ![state::PROVISIONING, state::PROVISIONED].contains(&status.provisioning.state.as_str()) {
         return Permit::NotProvisioned;
     }
     let provision = status.operation_history.as_ref().and_then(|history| history.provision.as_ref());
