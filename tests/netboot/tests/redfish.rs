@@ -211,6 +211,23 @@ async fn sessions_are_made_where_they_are_wanted_renewed_and_ended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wrong_password_is_sent_once_a_call() {
+    for sessions_only in [false, true] {
+        let Rig { bmc, service, .. } = rig(Behaviour { sessions_only, ..Behaviour::default() });
+        service.set_password("battery staple");
+        assert!(bmc.power().await.unwrap_err().is_unauthorized());
+        service.take_requests();
+        for _ in 0..3 {
+            assert!(bmc.power().await.unwrap_err().is_unauthorized());
+            let asked = service.take_requests();
+            assert_eq!(asked.len(), 1, "{asked:?}");
+        }
+        service.set_password("correct horse");
+        assert_eq!(bmc.power().await, Ok(Power::Off));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_busy_service_is_asked_again_as_it_says() {
     let Rig { bmc, service, .. } = rig(Behaviour::default());
     bmc.power().await.unwrap();

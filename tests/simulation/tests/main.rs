@@ -1,6 +1,8 @@
 //! The whole plane under a paused clock.
 
 mod fleet;
+mod metal_hosts;
+mod metal_redfish;
 mod ports;
 mod seeds;
 mod simulation;

@@ -1,5 +1,6 @@
 //! Requests to a Redfish service: authentication, time limits, second attempts, errors.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub(crate) struct Http {
     origin: String,
     /// Basic authentication is tried first; a service that refuses it gets a session.
     session: Mutex<Option<Session>>,
+    /// It has refused Basic authentication. A wrong password is then sent once a call and not twice: services lock users out.
+    wants_session: AtomicBool,
 }
 
 impl Http {
@@ -61,7 +64,13 @@ impl Http {
         network: Arc<dyn Network>,
     ) -> Result<Self> {
         let connection = Connection::new(target, verification, network)?;
-        Ok(Self { connection, credentials, origin: target.origin(), session: Mutex::new(None) })
+        Ok(Self {
+            connection,
+            credentials,
+            origin: target.origin(),
+            session: Mutex::new(None),
+            wants_session: AtomicBool::new(false),
+        })
     }
 
     /// What errors call a request.
@@ -164,15 +173,26 @@ impl Http {
         body: Option<&Value>,
         etag: Option<&str>,
     ) -> Result<Raw> {
+        let wants_session = self.wants_session.load(Ordering::Relaxed);
+        if wants_session
+            && self.token().is_none()
+            && let Some(refusal) = self.log_in().await?
+            && refusal.status == StatusCode::UNAUTHORIZED
+        {
+            return Ok(refusal);
+        }
         let raw = self.once(method, path, body, etag).await?;
         if raw.status != StatusCode::UNAUTHORIZED {
             return Ok(raw);
         }
         // Basic authentication is switched off, the session has run out, or the password is wrong: a new session tells.
-        if !self.log_in().await? {
-            return Ok(raw);
+        let refusal = self.log_in().await?;
+        let is_wanted = refusal.as_ref().is_none_or(|refusal| refusal.status == StatusCode::UNAUTHORIZED);
+        self.wants_session.store(is_wanted, Ordering::Relaxed);
+        match refusal {
+            Some(_) => Ok(raw),
+            None => self.once(method, path, body, etag).await,
         }
-        self.once(method, path, body, etag).await
     }
 
     async fn once(
@@ -192,18 +212,18 @@ impl Http {
         answer.map_err(|failure| self.failed(self.call(method, path), failure))
     }
 
-    /// Makes a session; whether the service took user and password.
-    async fn log_in(&self) -> Result<bool> {
+    /// Makes a session; the answer of a service that does not.
+    async fn log_in(&self) -> Result<Option<Raw>> {
         *self.session() = None;
         let body = json!({"UserName": self.credentials.username, "Password": self.credentials.password()});
         let answer = self.connection.exchange(&Method::POST, SESSIONS, &[], Some(&body)).await;
         let raw = answer.map_err(|failure| self.failed(self.call(&Method::POST, SESSIONS), failure))?;
         let Some(token) = raw.header("x-auth-token").filter(|_| raw.status.is_success()) else {
-            return Ok(false);
+            return Ok(Some(raw));
         };
         let path = raw.header("location").and_then(|location| self.path_of(&location));
         *self.session() = Some(Session { token, path });
-        Ok(true)
+        Ok(None)
     }
 
     fn failed(&self, call: String, failure: Failure) -> Error {

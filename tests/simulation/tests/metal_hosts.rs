@@ -1,0 +1,185 @@
+//! Which machine a host is, and hosts on their way to another management cluster, against the API.
+#![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use engine::object::annotation;
+use engine::{Kind, NamespacedName, Objects};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use schemas::cluster::Cluster;
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use simulation::fleet::{Faults, Machines};
+use simulation::world::{Life, World};
+
+const NAMESPACE: &str = "metal";
+const MAC: &str = "52:54:00:00:00:01";
+const MACHINE: &str = "52-54-00-00-00-01";
+
+async fn create<K: Kind<DynamicType = ()> + DeserializeOwned>(life: &Life, object: Value) -> Result<()> {
+    let objects: Objects<K> = life.manager.objects();
+    objects.create(&serde_json::from_value(object)?).await?;
+    Ok(())
+}
+
+async fn host(life: &Life, name: &str, mac: Option<&str>, annotations: Value) -> Result<()> {
+    let mut spec = json!({"online": true});
+    if let Some(mac) = mac {
+        spec["bootMACAddress"] = json!(mac);
+    }
+    let metadata = json!({"name": name, "namespace": NAMESPACE, "annotations": annotations});
+    create::<BareMetalHost>(life, json!({"metadata": metadata, "spec": spec})).await
+}
+
+async fn machine(life: &Life) -> Result<()> {
+    create::<Agent>(life, json!({"metadata": {"name": MACHINE}, "spec": {}})).await?;
+    let status = json!({"status": {
+        "bootMACAddress": MAC, "macAddresses": [MAC], "bootID": "start-1",
+        "serialNumber": "S1", "systemUUID": "4c4c4544-0000-0000-0000-000000000001",
+    }});
+    let agents: Objects<Agent> = life.manager.objects();
+    agents.merge(&NamespacedName::new("", MACHINE), Some("status"), status).await?;
+    Ok(())
+}
+
+/// Waits until the object is as it must be; `None` stands for one that is not there.
+async fn until<K: Kind<DynamicType = ()> + std::fmt::Debug>(
+    life: &Life,
+    key: NamespacedName,
+    what: &str,
+    done: impl Fn(Option<&K>) -> bool,
+) -> Option<Arc<K>> {
+    let objects: Objects<K> = life.manager.objects();
+    objects.wait_until_synced().await;
+    let end = life.clock.now() + chrono::Duration::hours(1);
+    loop {
+        let object = objects.get(&key);
+        if done(object.as_deref()) {
+            return object;
+        }
+        assert!(life.clock.now() < end, "{what}: {object:#?}");
+        life.clock.sleep(Duration::from_secs(1)).await;
+    }
+}
+
+fn key(name: &str) -> NamespacedName {
+    NamespacedName::new(NAMESPACE, name)
+}
+
+fn live(run: impl AsyncFnOnce(&Life) -> Result<()>) {
+    World::bare(1)
+        .live(async |life, _| {
+            let machines = Machines::new(1, Faults { bmc: 0, hang: 0, instruction: 0 });
+            metal::start(&life.manager, Arc::new(machines));
+            create::<Namespace>(life, json!({"metadata": {"name": NAMESPACE}})).await?;
+            run(life).await
+        })
+        .expect("a life");
+}
+
+#[test]
+fn two_hosts_that_claim_a_machine_both_say_so() {
+    live(async |life| {
+        host(life, "a", Some(MAC), json!({"metal.firstlight.dev/power": "manual"})).await?;
+        let uuid = "4C4C4544-0000-0000-0000-000000000001";
+        let annotations =
+            json!({"metal.firstlight.dev/power": "manual", "metal.firstlight.dev/system-uuid": uuid});
+        host(life, "b", None, annotations).await?;
+        machine(life).await?;
+        for (name, other) in [("a", "metal/b"), ("b", "metal/a")] {
+            until::<BareMetalHost>(life, key(name), "an error", |host| {
+                host.and_then(|host| host.status.as_ref()).is_some_and(|status| {
+                    status.error_type.as_deref() == Some("registration error")
+                        && status.error_message.contains(other)
+                        && status.error_message.contains(MACHINE)
+                })
+            })
+            .await;
+        }
+        let agents: Objects<Agent> = life.manager.objects();
+        let agent = agents.get(&NamespacedName::new("", MACHINE)).expect("an agent");
+        assert_eq!(agent.spec.host_ref, None, "it is neither");
+
+        let hosts: Objects<BareMetalHost> = life.manager.objects();
+        hosts.delete(hosts.get(&key("a")).expect("a host").as_ref()).await?;
+        until::<BareMetalHost>(life, key("b"), "no error", |host| {
+            host.is_some_and(|host| {
+                annotation(host, "metal.firstlight.dev/conflict").is_none()
+                    && host.status.as_ref().is_some_and(|status| status.error_type.is_none())
+            })
+        })
+        .await;
+        until::<Agent>(life, NamespacedName::new("", MACHINE), "known", |agent| {
+            agent.and_then(|agent| agent.spec.host_ref.as_ref()).is_some_and(|host| host.name == "b")
+        })
+        .await;
+        Ok(())
+    });
+}
+
+#[test]
+fn a_host_without_a_bmc_is_made_ready_to_move_and_taken_back() {
+    live(async |life| {
+        let cluster = json!({"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": {"paused": false}});
+        create::<Cluster>(life, cluster).await?;
+        let status = json!({
+            "errorCount": 0, "errorMessage": "", "operationalStatus": "OK", "poweredOn": true,
+            "provisioning": {"ID": "x", "state": "provisioned", "image": {"url": "http://images/a.raw"}},
+        });
+        let metadata = json!({
+            "name": "a", "namespace": NAMESPACE, "labels": {"cluster.x-k8s.io/cluster-name": "c"},
+            "annotations": {"metal.firstlight.dev/power": "manual", "baremetalhost.metal3.io/status": status.to_string()},
+        });
+        let image = json!({"url": "http://images/a.raw", "checksum": "00", "checksumType": "sha256"});
+        let spec = json!({"online": true, "bootMACAddress": MAC, "image": image});
+        create::<BareMetalHost>(life, json!({"metadata": metadata, "spec": spec})).await?;
+        until::<BareMetalHost>(life, key("a"), "in use", |host| {
+            host.is_some_and(|host| {
+                annotation(host, "firstlight.dev/hand-over") == Some("needed")
+                    && host.status.as_ref().is_some_and(|status| status.provisioning.state == "provisioned")
+            })
+        })
+        .await;
+
+        let clusters: Objects<Cluster> = life.manager.objects();
+        let patch =
+            json!({"metadata": {"annotations": {"firstlight.dev/moving": ""}}, "spec": {"paused": true}});
+        clusters.merge(&key("c"), None, patch).await?;
+        let ready = until::<BareMetalHost>(life, key("a"), "ready to move", |host| {
+            host.is_some_and(|host| annotation(host, "firstlight.dev/hand-over") == Some("ready"))
+        })
+        .await
+        .expect("a host");
+        assert!(annotation(ready.as_ref(), "baremetalhost.metal3.io/detached").is_some());
+        assert_eq!(annotation(ready.as_ref(), "baremetalhost.metal3.io/paused"), Some("metal3.io/capm3"));
+        let credentials = ready.spec.bmc.as_ref().map(|bmc| bmc.credentials_name.clone()).expect("a BMC");
+        let secret = until::<Secret>(life, key(&credentials), "credentials", |secret| secret.is_some()).await;
+        assert_eq!(secret.and_then(|secret| secret.data.as_ref().map(|data| data.len())), Some(2));
+        let status = ready.status.clone().expect("a status");
+        assert_eq!((status.operational_status.as_str(), status.provisioning.id.as_str()), ("detached", ""));
+
+        let patch =
+            json!({"metadata": {"annotations": {"firstlight.dev/moving": null}}, "spec": {"paused": false}});
+        clusters.merge(&key("c"), None, patch).await?;
+        let back = until::<BareMetalHost>(life, key("a"), "as it was", |host| {
+            host.is_some_and(|host| {
+                host.spec.bmc.is_none()
+                    && host.status.as_ref().is_some_and(|status| status.operational_status == "OK")
+            })
+        })
+        .await
+        .expect("a host");
+        assert_eq!(annotation(back.as_ref(), "metal.firstlight.dev/power"), Some("manual"));
+        assert_eq!(annotation(back.as_ref(), "baremetalhost.metal3.io/paused"), None);
+        assert_eq!(
+            back.status.as_ref().map(|status| status.provisioning.state.as_str()),
+            Some("provisioned")
+        );
+        until::<Secret>(life, key(&credentials), "no credentials", |secret| secret.is_none()).await;
+        Ok(())
+    });
+}
