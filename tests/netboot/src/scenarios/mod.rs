@@ -43,7 +43,13 @@ const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>
 /// All of them.
 pub const SCENARIOS: &[Named] = &[
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
-    usual("redfish-sushy-tools", || Box::pin(redfish::sushy())),
+    // Not shown to its end yet: the image's first start was not seen on its console.
+    Named {
+        name: "redfish-sushy-tools",
+        by_default: false,
+        alone: false,
+        run: || Box::pin(redfish::sushy()),
+    },
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
     usual("ipmi", || Box::pin(ipmi::uefi_http())),
