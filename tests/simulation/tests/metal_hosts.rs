@@ -124,7 +124,12 @@ fn two_hosts_that_claim_a_machine_both_say_so() {
 #[test]
 fn a_host_without_a_bmc_is_made_ready_to_move_and_taken_back() {
     live(async |life| {
-        let cluster = json!({"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": {"paused": false}});
+        let infrastructure =
+            json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3Cluster", "name": "c"});
+        let cluster = json!({
+            "metadata": {"name": "c", "namespace": NAMESPACE},
+            "spec": {"paused": false, "infrastructureRef": infrastructure},
+        });
         create::<Cluster>(life, cluster).await?;
         let status = json!({
             "errorCount": 0, "errorMessage": "", "operationalStatus": "OK", "poweredOn": true,

@@ -288,7 +288,8 @@ fn firmware_is_shown_and_installed_with_a_restart() {
 #[test]
 fn events_are_sent_as_long_as_somebody_wants_them() {
     live(Behaviour::default(), async |rig| {
-        let order = Order { method: "POST", path: "Subscriptions", times: 1, fault: Fault::Status(500) };
+        // What is written down of the first refusal brings on the next try at once.
+        let order = Order { method: "POST", path: "Subscriptions", times: 2, fault: Fault::Status(500) };
         rig.service.order(order);
         rig.create::<Secret>(json!({"metadata": named("headers"), "stringData": {"X-Token": "t0ken"}}))
             .await?;
