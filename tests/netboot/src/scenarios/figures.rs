@@ -90,7 +90,7 @@ async fn memory(scenario: &Scenario, machines: [&Machine; 3]) -> Result<()> {
 async fn peer(lab: &Lab) -> Result<(Dnsmasq, Child)> {
     let folder = lab.file("peer");
     std::fs::create_dir(&folder)?;
-    let made = lab.file("data/netboot/made");
+    let made = lab.file("data/netboot/made/x86_64");
     std::fs::copy(made.join("firstlight.efi"), folder.join("firstlight.efi"))?;
     std::fs::copy(made.join("initramfs"), folder.join("initramfs"))?;
     let kernels = std::fs::read_dir(lab.file("data/netboot/assets/x86_64/kernels"))?;

@@ -22,7 +22,8 @@ pub async fn unsigned_and_signed() -> Result<()> {
     machine.power_off().await;
 
     let file = |name: &str| scenario.lab.file(name).to_string_lossy().into_owned();
-    let (key, image, signed) = (file("key"), file("data/netboot/made/firstlight.efi"), file("signed.efi"));
+    let (key, image, signed) =
+        (file("key"), file("data/netboot/made/x86_64/firstlight.efi"), file("signed.efi"));
     let (encrypted, password, certificate) = KEY;
     run("openssl", &["rsa", "-in", encrypted, "-passin", password, "-out", &key]).await?;
     run("sbsign", &["--key", &key, "--cert", certificate, "--output", &signed, &image]).await?;

@@ -155,6 +155,17 @@ pub struct Embedded {
     disk: Box<dyn Disk>,
 }
 
+/// redb writes its free pages down when it closes a file, and may trip over those of a damaged one: what was acknowledged is on disk already,
+/// and the next start counts them anew.
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let slot = std::mem::replace(self.slot.get_mut(), Slot::Closed);
+        if catch_unwind(AssertUnwindSafe(|| drop(slot))).is_err() {
+            tracing::error!("{} is damaged: its free pages make no sense", self.disk.name());
+        }
+    }
+}
+
 impl Embedded {
     /// Opens the store of a data directory, or creates it.
     ///
