@@ -31,7 +31,7 @@ impl Ipmi {
     /// Without what `tests/netboot/install-tools` installs.
     pub async fn start(machine: Arc<Machine>, (user, password): (&str, &str)) -> Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("ipmi-switch");
-        let mut process = Command::new(assets().join("../python/bin/python"))
+        let mut process = Command::new(assets().join("../bmcs/bin/python"))
             .arg(script)
             .args([&ADDRESS.to_string(), &PORT.to_string(), user, password])
             .stdin(Stdio::piped())

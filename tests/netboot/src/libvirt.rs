@@ -72,7 +72,7 @@ impl Libvirt {
              SUSHY_EMULATOR_LIBVIRT_URI = '{SYSTEM}'\nSUSHY_EMULATOR_STATE_DIR = '{folder}'\n"
         );
         std::fs::write(&configuration, text)?;
-        let sushy = Command::new(assets().join("../python/bin/sushy-emulator"))
+        let sushy = Command::new(assets().join("../bmcs/bin/sushy-emulator"))
             .arg("--config")
             .arg(&configuration)
             .stdout(Stdio::null())
