@@ -50,6 +50,18 @@ fn a_host_is_inspected_provisioned_deprovisioned_and_deleted() {
 }
 
 #[test]
+fn a_host_that_cannot_be_cleaned_goes_after_four_attempts_and_its_machine_is_off() {
+    let mut world = World::new();
+    world.until_state("provisioned");
+    world.delete();
+    world.failing = Some(("clean/", 9));
+    world.until(|world| world.is_gone);
+    assert_eq!(world.power, Power::Off);
+    assert!(world.disk.is_some(), "it was given up");
+    assert!(world.events.contains(&"DeprovisioningError"), "{:?}", world.events);
+}
+
+#[test]
 fn an_image_that_cannot_be_written_is_tried_again_from_the_beginning() {
     let mut world = World::new();
     world.failing = Some(("deploy/", 1));

@@ -13,7 +13,7 @@ impl Planner<'_> {
     /// Nothing of what was there is left on the disks; `automatedCleaningMode: disabled` leaves it.
     pub(in crate::host) fn deprovisions(&mut self) {
         if self.is_deleting() && self.has_failed_too_often() {
-            self.enters(state::POWERING_OFF);
+            self.gives_up_cleaning();
             return;
         }
         if self.observed.host.spec.automated_cleaning_mode.as_deref() == Some("disabled")
@@ -37,6 +37,14 @@ impl Planner<'_> {
             "Done" => self.is_deprovisioned(),
             _ => self.again_after(limits::SILENCE),
         }
+    }
+
+    /// The host goes all the same, as Metal3 lets it go; switching its machine off has attempts of its own.
+    fn gives_up_cleaning(&mut self) {
+        let message = format!("Deleted without being cleaned: {}", self.was().error_message);
+        self.plan.events.push((true, "DeprovisioningError", message));
+        self.succeeds();
+        self.enters(state::POWERING_OFF);
     }
 
     /// Live images leave nothing behind.
