@@ -9,7 +9,7 @@ use engine::{Action, Controller, Manager, Objects, Reconciler, Request, Result};
 use machinery::clock::rfc3339;
 use schemas::metal3::{FirmwareComponentStatus, HostFirmwareComponents};
 
-use super::{CHANGE_DETECTED, UNREADABLE, VALID, next_look};
+use super::{CHANGE_DETECTED, UNREADABLE, VALID, new_objection, next_look};
 use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
@@ -42,11 +42,8 @@ struct ComponentsReconciler {
     manager: Manager,
 }
 
-enum Found {
-    Versions(Vec<bmc::FirmwareComponent>),
-    Unsupported(String),
-    Unreadable(String),
-}
+/// The versions that are installed.
+type Found = super::Found<Vec<bmc::FirmwareComponent>>;
 
 /// What can't be installed, and why.
 fn objections(object: &HostFirmwareComponents) -> Vec<String> {
@@ -73,7 +70,7 @@ fn compared(object: &HostFirmwareComponents, found: &Found, now: DateTime<Utc>) 
     let mut objections = objections(object);
     match found {
         Found::Unsupported(problem) if is_changed => objections.push(problem.clone()),
-        Found::Versions(versions) => {
+        Found::Known(versions) => {
             let known = |name: &str| status.components.iter().find(|known| known.component == name).cloned();
             let updated = |name: &str| status.updates.iter().any(|update| update.component == name);
             let entry = |version: &bmc::FirmwareComponent| {
@@ -126,30 +123,17 @@ impl Reconciler for ComponentsReconciler {
             }
             Beside::Unusable(_, problem) => Found::Unsupported(problem),
             Beside::Machine(_, connection) => match self.hosts.control.bmc(&connection) {
-                Ok(bmc) => match bmc.firmware().await {
-                    Ok(versions) => Found::Versions(versions),
-                    Err(error) if error.is_unsupported() => Found::Unsupported(error.to_string()),
-                    Err(error) => Found::Unreadable(error.to_string()),
-                },
+                Ok(bmc) => Found::from(bmc.firmware().await),
                 Err(fault) => Found::Unreadable(fault.message),
             },
         };
         let wanted = compared(&object, &found, self.manager.clock().now());
-        let condition = |object: &HostFirmwareComponents, name| {
-            let status = object.status.as_ref()?;
-            status.conditions.iter().find(|condition| condition.type_ == name).cloned()
-        };
-        let valid = condition(&wanted, VALID).filter(|valid| valid.status == FALSE);
-        if let Some(valid) =
-            valid.filter(|valid| condition(&object, VALID).is_none_or(|was| was.message != valid.message))
-        {
-            let message = format!("Invalid Firmware Components: {}", valid.message);
+        if let Some(objection) = new_objection(object.as_ref(), &wanted) {
+            let message = format!("Invalid Firmware Components: {objection}");
             self.recorder.warning(object.as_ref(), &(), "ValidationFailed", message);
         }
         self.components.patch(&object, &wanted, &[CHANGE_DETECTED, VALID]).await?;
-        let is_changing = !object.spec.updates.is_empty()
-            && condition(&wanted, CHANGE_DETECTED).is_some_and(|change| change.status != FALSE);
-        Ok(Action::requeue_after(next_look(is_changing)))
+        Ok(Action::requeue_after(next_look(!object.spec.updates.is_empty(), &wanted)))
     }
 }
 
@@ -159,7 +143,7 @@ mod tests {
     use schemas::metal3::FirmwareUpdate;
 
     fn version(version: &str) -> Found {
-        Found::Versions(vec![bmc::FirmwareComponent { component: "bios".into(), version: version.into() }])
+        Found::Known(vec![bmc::FirmwareComponent { component: "bios".into(), version: version.into() }])
     }
 
     fn valid(object: &HostFirmwareComponents) -> (String, String, String) {

@@ -14,7 +14,7 @@ use schemas::metal3::{
 };
 use sha2::{Digest, Sha256};
 
-use super::{CHANGE_DETECTED, UNREADABLE, VALID, as_text, next_look};
+use super::{CHANGE_DETECTED, UNREADABLE, VALID, as_text, new_objection, next_look};
 use crate::connection::{Beside, Hosts};
 use crate::control::Control;
 use crate::limits;
@@ -50,28 +50,17 @@ struct SettingsReconciler {
     manager: Manager,
 }
 
-/// What the BMC says of the settings.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Found {
-    /// Their values, and what each may be.
-    Settings(BTreeMap<String, String>, BTreeMap<String, SettingSchema>),
-    /// It has none to offer.
-    Unsupported(String),
-    /// It did not tell.
-    Unreadable(String),
-}
+/// The values of the settings, and what each may be.
+type Values = (BTreeMap<String, String>, BTreeMap<String, SettingSchema>);
+type Found = super::Found<Values>;
 
 /// Whether values of that name are secrets.
 fn is_secret(name: &str) -> bool {
     name.contains("Password")
 }
 
-fn found(answer: bmc::Result<bmc::Settings>) -> Found {
-    let settings = match answer {
-        Ok(settings) => settings,
-        Err(error) if error.is_unsupported() => return Found::Unsupported(error.to_string()),
-        Err(error) => return Found::Unreadable(error.to_string()),
-    };
+/// Without secrets.
+fn values(settings: &bmc::Settings) -> Values {
     let secret = |name: &str| {
         let kind = settings.limits.get(name).map(|limits| limits.kind);
         is_secret(name) || kind == Some(bmc::SettingType::Password)
@@ -83,7 +72,7 @@ fn found(answer: bmc::Result<bmc::Settings>) -> Found {
     };
     let current = settings.current.iter().filter(|(name, _)| !secret(name));
     let limits = settings.limits.iter().filter(|(name, _)| !secret(name));
-    Found::Settings(
+    (
         current.map(|(name, setting)| (name.clone(), text(setting))).collect(),
         limits.map(|(name, limits)| (name.clone(), schema(limits))).collect(),
     )
@@ -154,7 +143,7 @@ fn outside(number: i64, lower: Option<i64>, upper: Option<i64>) -> Option<String
 }
 
 /// The object with its status after a look at the machine.
-pub fn compared(
+fn compared(
     object: &HostFirmwareSettings,
     found: &Found,
     reference: Option<SchemaReference>,
@@ -176,7 +165,7 @@ pub fn compared(
             set(CHANGE_DETECTED, TRUE, SUCCESS, "");
             set(VALID, FALSE, CONFIGURATION_ERROR, problem);
         }
-        Found::Settings(current, schema) => {
+        Found::Known((current, schema)) => {
             let is_changed = spec.iter().any(|(name, text)| current.get(*name) != Some(text));
             let objections: Vec<String> = spec
                 .iter()
@@ -259,31 +248,22 @@ impl Reconciler for SettingsReconciler {
             Beside::Unusable(_, problem) => Found::Unsupported(problem),
             Beside::Machine(host, connection) => {
                 let found = match self.hosts.control.bmc(&connection) {
-                    Ok(bmc) => found(bmc.settings().await),
+                    Ok(bmc) => Found::from(bmc.settings().await.map(|settings| values(&settings))),
                     Err(fault) => Found::Unreadable(fault.message),
                 };
-                if let Found::Settings(_, schema) = &found {
+                if let Found::Known((_, schema)) = &found {
                     reference = self.keeps_schema(&object, &host, schema).await?;
                 }
                 found
             }
         };
         let wanted = compared(&object, &found, reference, self.manager.clock().now());
-        let condition = |object: &HostFirmwareSettings, name| {
-            let status = object.status.as_ref()?;
-            status.conditions.iter().find(|condition| condition.type_ == name).cloned()
-        };
-        let valid = condition(&wanted, VALID).filter(|valid| valid.status == FALSE);
-        if let Some(valid) =
-            valid.filter(|valid| condition(&object, VALID).is_none_or(|was| was.message != valid.message))
-        {
-            let message = format!("Invalid BIOS setting: {}", valid.message);
+        if let Some(objection) = new_objection(object.as_ref(), &wanted) {
+            let message = format!("Invalid BIOS setting: {objection}");
             self.recorder.warning(object.as_ref(), &(), "ValidationFailed", message);
         }
         self.settings.patch(&object, &wanted, &[CHANGE_DETECTED, VALID]).await?;
-        let is_changing = !object.spec.settings.is_empty()
-            && condition(&wanted, CHANGE_DETECTED).is_some_and(|change| change.status != FALSE);
-        Ok(Action::requeue_after(next_look(is_changing)))
+        Ok(Action::requeue_after(next_look(!object.spec.settings.is_empty(), &wanted)))
     }
 }
 
@@ -313,7 +293,7 @@ mod tests {
             bmc::SettingLimits { kind: bmc::SettingType::String, max_length: Some(4), ..registry.clone() };
         let serial = bmc::SettingLimits { read_only: true, ..asset.clone() };
         let quiet = bmc::SettingLimits { kind: bmc::SettingType::Boolean, ..registry.clone() };
-        found(Ok(bmc::Settings {
+        Found::Known(values(&bmc::Settings {
             current: [
                 ("BootMode", bmc::Setting::Text("Uefi".into())),
                 ("Cores", bmc::Setting::Number(8)),
@@ -416,7 +396,7 @@ mod tests {
 
     #[test]
     fn machines_of_a_model_share_a_schema() {
-        let Found::Settings(_, schema) = machine() else { panic!("settings") };
+        let Found::Known((_, schema)) = machine() else { panic!("settings") };
         let name = schema_name(&schema);
         assert!(name.len() == 15 && name.starts_with("schema-"), "{name}");
         assert_eq!(name, schema_name(&schema.clone()));
