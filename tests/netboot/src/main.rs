@@ -89,6 +89,7 @@ fn in_namespaces(name: &str) -> Result<Output> {
         .args(["sh", "-c", FIRST])
         .arg(std::env::current_exe()?)
         .args([HERE, name])
+        .env("RUST_LOG", "info,netboot=debug,metal=debug")
         .output()
         .context("unshare (of util-linux) is needed")
 }

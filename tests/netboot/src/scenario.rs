@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use crate::images::{self, Image};
@@ -119,6 +119,30 @@ impl Scenario {
             },
             "spec": {"online": true, "bootMACAddress": machine.design().mac},
         })
+    }
+
+    /// A host for `machine` that is switched by what answers as `bmc`; the Secret with the credentials is there.
+    ///
+    /// # Errors
+    /// What the server says against the Secret.
+    pub async fn host_with_bmc(&self, machine: &Machine, bmc: Value) -> Result<Value> {
+        self.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
+        let mut host = Self::host(machine);
+        host["metadata"]["annotations"] = json!({});
+        host["spec"]["bmc"] = bmc;
+        host["spec"]["bmc"]["credentialsName"] = "bmc".into();
+        Ok(host)
+    }
+
+    /// Deletes the host and waits until it is gone; its machine's disk is empty then.
+    ///
+    /// # Errors
+    /// As [`Scenario::wait`], and when something is left on the disk.
+    pub async fn delete(&self, deadline: Duration, on: (&Value, &Machine)) -> Result<()> {
+        self.server.delete(on.0).await?;
+        self.wait("the host is gone", deadline, on, Value::is_null).await?;
+        ensure!(!starts_with_partitions(on.1)?, "nothing is left on the disk");
+        Ok(())
     }
 
     /// Waits until the host says that `condition` holds.

@@ -1,27 +1,23 @@
 //! A firstlight that serves the lab's network, and its API.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
+use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use serde_json::Value;
-use tokio::process::{Child, Command};
 
 use crate::lab::{ADDRESS, BRIDGE, Lab, run};
 use crate::wait::until;
 
-/// How long a start may take on a loaded machine.
+/// How long machines may have to wait for their services on a loaded machine.
 const START: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub struct Server {
-    process: Child,
+    process: test_server::Server,
     client: Client,
-    log: PathBuf,
 }
 
 /// The program under test.
@@ -45,35 +41,22 @@ impl Server {
             let asset = asset.to_str().context("a path that is text")?;
             run(&binary()?, &["metal", "assets", "add", asset, "--data-dir", folder]).await?;
         }
-        let log = lab.file("server.log");
-        let mut process = Command::new(binary()?)
-            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir", folder, "--netboot-interface", BRIDGE])
-            .args(options)
-            .env("RUST_LOG", "info,netboot=debug,metal=debug")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(std::fs::OpenOptions::new().create(true).append(true).open(&log)?)
-            .kill_on_drop(true)
-            .spawn()?;
-        let kubeconfig = data.join("kubeconfig");
-        // What an earlier start wrote names a port that nobody listens on.
-        let waited = until("the server", START, || {
-            let ended = process.try_wait();
-            let kubeconfig = &kubeconfig;
+        let interface = ["--netboot-interface", BRIDGE];
+        let all: Vec<&str> = interface.into_iter().chain(options.iter().copied()).collect();
+        let mut process = test_server::Server::start(binary()?.as_ref(), lab.folder(), &all).await?;
+        // Machines are served last.
+        let waited = until("the services of machines", START, || {
+            let ended = process.ended();
             async move {
-                if let Ok(Some(status)) = ended {
-                    return Some(Err(anyhow!("the server has ended: {status}")));
+                match ended {
+                    Ok(None) => tokio::net::TcpStream::connect((ADDRESS, 8080)).await.ok().map(|_| Ok(())),
+                    ended => Some(Err(anyhow!("the server has ended: {ended:?}"))),
                 }
-                let client = client(kubeconfig).await.ok()?;
-                client.apiserver_version().await.ok()?;
-                // Machines are served last.
-                tokio::net::TcpStream::connect((ADDRESS, 8080)).await.ok()?;
-                Some(Ok(client))
             }
         });
-        let text = || std::fs::read_to_string(&log).unwrap_or_default();
-        let client = waited.await.flatten().map_err(|error| anyhow!("{error}\n{}", text()))?;
-        Ok(Self { process, client, log })
+        waited.await.flatten().map_err(|error| anyhow!("{error}\n{}", process.log()))?;
+        let client = process.client().await?;
+        Ok(Self { process, client })
     }
 
     /// Kills it.
@@ -93,7 +76,7 @@ impl Server {
 
     /// Its log.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
+        self.process.log()
     }
 
     fn api(&self, object: &Value) -> Result<Api<DynamicObject>> {
@@ -159,9 +142,4 @@ fn plural(kind: &str) -> &'static str {
         "Event" => "events",
         _ => "secrets",
     }
-}
-
-async fn client(kubeconfig: &Path) -> Result<Client> {
-    let read = Kubeconfig::read_from(kubeconfig)?;
-    Ok(Client::try_from(Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?)?)
 }

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -19,6 +19,7 @@ const START: Duration = Duration::from_secs(60);
 pub struct Server {
     child: Child,
     data: PathBuf,
+    log: PathBuf,
 }
 
 impl Server {
@@ -57,7 +58,7 @@ impl Server {
         let outcome =
             started.await.unwrap_or_else(|_| Err(anyhow!("the server is not ready after {START:?}")));
         outcome.with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;
-        Ok(Self { child, data })
+        Ok(Self { child, data, log })
     }
 
     /// The administrator's.
@@ -80,6 +81,19 @@ impl Server {
     /// Where the server's kubeconfig cannot be read.
     pub async fn client(&self) -> Result<Client> {
         Ok(Client::try_from(self.config().await?)?)
+    }
+
+    /// How it ended by itself, if it did.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Its log so far, and that of earlier servers on this directory.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// Its process, while it runs.

@@ -58,14 +58,9 @@ pub(super) async fn described(
     let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
     let identity = Identity::self_signed(&[&ADDRESS.to_string()]);
     let (bmc, _serving) = service.clone().listen((ADDRESS, 0).into(), Some(identity)).await?;
-    let mut host = Scenario::host(&machine);
-    host["metadata"]["annotations"] = json!({});
-    host["spec"]["bmc"] = json!({
-        "address": format!("redfish://{bmc}/redfish/v1/Systems/1"),
-        "credentialsName": "bmc",
-        "disableCertificateVerification": true,
-    });
-    scenario.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
+    let address = format!("redfish://{bmc}/redfish/v1/Systems/1");
+    let bmc = json!({"address": address, "disableCertificateVerification": true});
+    let host = scenario.host_with_bmc(&machine, bmc).await?;
     Ok((machine, service, host))
 }
 
@@ -104,10 +99,8 @@ pub async fn uefi_http() -> Result<()> {
     scenario.state("provisioned", DEADLINE, on).await?;
     scenario.console("small image: second runs", DEADLINE, &machine).await?;
 
-    scenario.server.delete(&host).await?;
-    scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
+    scenario.delete(DEADLINE, on).await?;
     ensure!(!machine.is_on(), "a machine whose host is deleted is switched off");
-    ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
     Ok(())
 }
 
@@ -116,18 +109,12 @@ pub async fn sushy() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
     let machine = scenario.machine(0, Firmware::Bios).await?;
     let _libvirt = Libvirt::start(&scenario.lab, &machine).await?;
-    scenario.secret("bmc", json!({"username": "admin", "password": "correct horse"})).await?;
-    let mut host = Scenario::host(&machine);
-    host["metadata"]["annotations"] = json!({});
-    host["spec"]["bmc"] = json!({"address": Libvirt::address(), "credentialsName": "bmc"});
+    let mut host = scenario.host_with_bmc(&machine, json!({"address": Libvirt::address()})).await?;
     host["spec"]["bootMode"] = "legacy".into();
     host["spec"]["image"] = first.spec();
     scenario.server.apply(&host).await?;
     let on = (&host, &machine);
     scenario.state("provisioned", DEADLINE, on).await?;
     scenario.console("small image: first runs", DEADLINE, &machine).await?;
-    scenario.server.delete(&host).await?;
-    scenario.wait("the host is gone", DEADLINE, on, Value::is_null).await?;
-    ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
-    Ok(())
+    scenario.delete(DEADLINE, on).await
 }
