@@ -11,7 +11,7 @@ use tokio::process::Command;
 use crate::pattern;
 use crate::transcript::{Part, Step, Transcript};
 
-/// How long a command may take, and how long one is repeated until it matches.
+/// How long a command may take, and how long one is repeated until it matches, where nothing else is said.
 const DEADLINE: Duration = Duration::from_secs(90);
 /// Between two tries of a command that is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -23,6 +23,10 @@ pub struct Tools {
     pub firstlight: PathBuf,
     /// The folder of the real clients: `kubectl`, other versions as `kubectl-1.24`, `clusterctl`, …
     pub clients: PathBuf,
+    /// What stands in the working directory: its name there, and where it is.
+    pub files: Vec<(&'static str, PathBuf)>,
+    /// How long a command may take.
+    pub deadline: Duration,
 }
 
 impl Tools {
@@ -41,7 +45,8 @@ impl Tools {
             assert!(std::env::var_os("CI").is_none(), "{reason}");
             return Err(reason);
         }
-        Ok(Self { firstlight, clients })
+        let files = vec![("examples", root().join("examples"))];
+        Ok(Self { firstlight, clients, files, deadline: DEADLINE })
     }
 }
 
@@ -61,7 +66,9 @@ pub async fn play(path: &Path, tools: &Tools, update: bool) -> Result<()> {
     let parsed = if markdown { Transcript::parse_markdown(&text) } else { Transcript::parse(&text) };
     let mut transcript = parsed.with_context(|| path.display().to_string())?;
     let directory = tempfile::tempdir()?;
-    let mut session = Session::new(directory.path(), tools)?;
+    // A page speaks to a newcomer, who has named no data directory.
+    let data = if markdown { ".local/share/firstlight" } else { "data" };
+    let mut session = Session::new(directory.path(), data, tools)?;
     let server = match &transcript.server {
         Some(options) => {
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -89,12 +96,14 @@ struct Printed {
 struct Session {
     directory: PathBuf,
     path: std::ffi::OsString,
+    kubeconfig: PathBuf,
+    deadline: Duration,
     /// Process groups of the commands; what they left running ends with the session.
     groups: Vec<u32>,
 }
 
 impl Session {
-    fn new(directory: &Path, tools: &Tools) -> Result<Self> {
+    fn new(directory: &Path, data: &str, tools: &Tools) -> Result<Self> {
         let commands = directory.join("bin");
         std::fs::create_dir(&commands)?;
         std::os::unix::fs::symlink(&tools.firstlight, commands.join("firstlight"))?;
@@ -102,13 +111,22 @@ impl Session {
         let first = [commands, tools.clients.clone()];
         let path = std::env::join_paths(first.into_iter().chain(std::env::split_paths(&inherited)))?;
         std::fs::create_dir(directory.join("work"))?;
-        std::os::unix::fs::symlink(root().join("examples"), directory.join("work/examples"))?;
-        Ok(Self { directory: directory.to_owned(), path, groups: Vec::new() })
+        for (name, path) in &tools.files {
+            std::os::unix::fs::symlink(path, directory.join("work").join(name))?;
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            path,
+            kubeconfig: directory.join(data).join("kubeconfig"),
+            deadline: tools.deadline,
+            groups: Vec::new(),
+        })
     }
 
     async fn step(&mut self, step: &mut Step, update: bool) -> Result<()> {
         let mut printed = self.run(step).await?;
         if step.wait {
+            let deadline = self.deadline;
             let until = async {
                 while !self.holds(step, &printed)? {
                     tokio::time::sleep(PAUSE).await;
@@ -116,7 +134,7 @@ impl Session {
                 }
                 anyhow::Ok(())
             };
-            if let Ok(outcome) = tokio::time::timeout(DEADLINE, until).await {
+            if let Ok(outcome) = tokio::time::timeout(deadline, until).await {
                 return outcome;
             }
         }
@@ -149,7 +167,7 @@ impl Session {
             .current_dir(self.directory.join("work"))
             .env("PATH", &self.path)
             .env("HOME", &self.directory)
-            .env("KUBECONFIG", self.directory.join("data/kubeconfig"))
+            .env("KUBECONFIG", &self.kubeconfig)
             .env("EXAMPLES", root().join("examples"))
             .env("FILES", Path::new(env!("CARGO_MANIFEST_DIR")).join("files"))
             .env("TZ", "UTC")
@@ -159,9 +177,9 @@ impl Session {
             .stdout(Stdio::piped())
             .spawn()?;
         self.groups.extend(child.id());
-        let ended = tokio::time::timeout(DEADLINE, child.wait_with_output()).await;
-        let output =
-            ended.map_err(|_| anyhow::anyhow!("not done after {DEADLINE:?}: {}", step.command))??;
+        let ended = tokio::time::timeout(self.deadline, child.wait_with_output()).await;
+        let late = || anyhow::anyhow!("not done after {:?}: {}", self.deadline, step.command);
+        let output = ended.map_err(|_| late())??;
         let text = String::from_utf8_lossy(&output.stdout);
         let text = text.split_inclusive('\n').filter(|line| !ended_its_own_watch(line)).collect();
         Ok(Printed { text, code: output.status.code().unwrap_or(-1) })

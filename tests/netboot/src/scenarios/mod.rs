@@ -9,6 +9,7 @@ mod figures;
 mod ipmi;
 mod redfish;
 mod secure_boot;
+mod tutorial;
 
 use std::time::Duration;
 
@@ -58,5 +59,6 @@ pub const SCENARIOS: &[Named] = &[
     usual("faults", || Box::pin(faults::all())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
     usual("debian", || Box::pin(debian::cloud_init())),
+    usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("figures", || Box::pin(self::figures::all())),
 ];
