@@ -88,7 +88,9 @@ pub enum Found {
 /// It cannot be read.
 pub fn recognise(path: &Path) -> Result<Vec<Found>> {
     let mut found = BTreeMap::new();
-    visit(path, &mut found)?;
+    // What the user names may be a link; those within are not followed.
+    let path = path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
+    visit(&path, &mut found)?;
     let mut found: Vec<Found> = found.into_keys().collect();
     found.sort();
     Ok(found)
