@@ -1,5 +1,6 @@
 //! `cargo xtask COMMAND`: the project's own commands.
 
+mod agent;
 mod clients;
 mod crash;
 mod linearizability;
@@ -82,8 +83,8 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         from: u64,
     },
-    /// Build the agent as a static program, and the server with it inside. Needs the target `ARCHITECTURE-unknown-linux-musl` of rustup, a C
-    /// compiler for it (musl-tools) and zstd.
+    /// Build the agent as a static program, and the server with it inside: the agent for musl where its target and C compiler (musl-tools) can be
+    /// had, otherwise with the C library of this machine.
     Release,
     /// Write the Rust types and the CustomResourceDefinitions of `schemas/` from `schemas/types` and `schemas/crds`.
     Schemas {
@@ -96,7 +97,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Bench { arguments } => {
-            suite::build(&workspace_root())?;
+            suite::release(&workspace_root())?;
             let mut all = vec!["run", "--release", "--quiet", "--package", "benches", "--"];
             all.extend(arguments.iter().map(String::as_str));
             suite::cargo(&workspace_root(), &all, &[])

@@ -5,29 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Builds the release binary of `firstlight`.
-///
-/// # Errors
-/// Where it does not build.
-pub fn build(root: &Path) -> Result<()> {
-    cargo(root, &["build", "--release", "--package", "firstlight"], &[])
-}
+use crate::agent;
 
-/// Builds the agent as a static program, compresses it, and builds the server with it inside.
+/// Builds the release binary of `firstlight`, with the agent as a static program inside (docs/decisions/agent-program.md).
 ///
 /// # Errors
 /// Where one does not build.
 pub fn release(root: &Path) -> Result<()> {
-    let platform = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    cargo(root, &["build", "--profile", "agent", "--target", &platform, "--package", "agent"], &[])?;
-    let agent = target(root).join(platform).join("agent/firstlight-agent");
-    let compressed = agent.with_extension("zst");
-    let mut zstd = Command::new("zstd");
-    zstd.args(["-19", "--quiet", "--force", "-o"]).arg(&compressed).arg(&agent);
-    let status = zstd.status().context("zstd is needed")?;
-    ensure!(status.success(), "{} cannot be compressed", agent.display());
-    let compressed = compressed.to_str().context("the target folder's name is no text")?;
-    cargo(root, &["build", "--release", "--package", "firstlight"], &[("FIRSTLIGHT_AGENT", compressed)])
+    let agent = agent::build(root)?;
+    let agent = agent.to_str().context("the target folder's name is no text")?;
+    cargo(root, &["build", "--release", "--package", "firstlight"], &[("FIRSTLIGHT_AGENT", agent)])
 }
 
 /// Builds and runs the program `name`. As with [`tests`], the whole workspace is named, so that little is built again.
@@ -83,11 +70,12 @@ pub fn server(root: &Path) -> Result<String> {
     if let Ok(given) = std::env::var("FIRSTLIGHT_BINARY") {
         return Ok(given);
     }
-    build(root)?;
+    release(root)?;
     let binary = target(root).join("release/firstlight");
     Ok(binary.to_str().context("the path of the target directory is not UTF-8")?.to_owned())
 }
 
-fn target(root: &Path) -> PathBuf {
+/// The folder that cargo builds into.
+pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |target| root.join(target))
 }

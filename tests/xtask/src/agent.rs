@@ -1,0 +1,108 @@
+//! The agent as a static program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::suite::{cargo, target};
+
+/// How small the agent is made: it goes over the network in each start.
+const LEVEL: i32 = 19;
+/// C compilers for musl, as the crate `cc` looks for them; `ring` and `zstd` are partly C.
+const MUSL_COMPILERS: &[&str] = &["musl-gcc", "x86_64-linux-musl-gcc", "aarch64-linux-musl-gcc"];
+/// Kind of the program header that names a loader.
+const PT_INTERP: u32 = 3;
+
+/// Builds it and compresses it; where it is then.
+///
+/// # Errors
+/// It does not build, or is not static.
+pub fn build(root: &Path) -> Result<PathBuf> {
+    let has_musl = MUSL_COMPILERS.iter().any(|name| succeeds(name, &["--version"])) && has_target(&musl());
+    let (platform, flags) = if has_musl { (musl(), "") } else { (gnu(), "-C target-feature=+crt-static") };
+    // Said for both, so that what one of them needs is not what somebody's environment says.
+    let flags = [("RUSTFLAGS", flags)];
+    cargo(root, &["build", "--profile", "agent", "--target", &platform, "--package", "agent"], &flags)?;
+    let agent = target(root).join(platform).join("agent/firstlight-agent");
+    let content = std::fs::read(&agent).with_context(|| format!("cannot read {}", agent.display()))?;
+    ensure!(
+        is_static(&content),
+        "{} is not static: machines that boot it have no libraries",
+        agent.display()
+    );
+    let compressed = agent.with_extension("zst");
+    std::fs::write(&compressed, zstd::encode_all(content.as_slice(), LEVEL)?)
+        .with_context(|| format!("cannot write {}", compressed.display()))?;
+    Ok(compressed)
+}
+
+fn musl() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
+}
+
+fn gnu() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+}
+
+/// Whether the compiler has the standard library for `platform`, after asking rustup for it.
+fn has_target(platform: &str) -> bool {
+    is_installed(platform) || (succeeds("rustup", &["target", "add", platform]) && is_installed(platform))
+}
+
+fn is_installed(platform: &str) -> bool {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", platform]);
+    let output = rustc.output().ok().filter(|output| output.status.success());
+    let folder = output.and_then(|output| String::from_utf8(output.stdout).ok());
+    // An empty folder stays behind when a target was removed.
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder.trim()).ok());
+    entries.is_some_and(|mut entries| entries.next().is_some())
+}
+
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Whether a program for 64-bit little-endian Linux asks for no loader.
+fn is_static(program: &[u8]) -> bool {
+    let number = |at: usize, length: usize| -> Option<usize> {
+        let bytes = program.get(at..at.checked_add(length)?)?;
+        bytes
+            .iter()
+            .rev()
+            .try_fold(0usize, |number, byte| Some(number.checked_mul(256)? + usize::from(*byte)))
+    };
+    let kinds = || -> Option<Vec<usize>> {
+        let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+        (0..count).map(|index| number(table.checked_add(index * size)?, 4)).collect()
+    };
+    let is_program = program.starts_with(b"\x7fELF\x02\x01");
+    is_program && kinds().is_some_and(|kinds| !kinds.contains(&(PT_INTERP as usize)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_a_loader_is_not_static() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let has_loader = !cfg!(target_feature = "crt-static");
+        assert_eq!(is_static(&own), !has_loader);
+        let table = u64::from_le_bytes(own[32..40].try_into().unwrap()) as usize;
+        let size = usize::from(u16::from_le_bytes([own[54], own[55]]));
+        let count = usize::from(u16::from_le_bytes([own[56], own[57]]));
+        let mut without = own.clone();
+        for index in 0..count {
+            let kind = &mut without[table + index * size..][..4];
+            if kind == PT_INTERP.to_le_bytes() {
+                kind.fill(0);
+            }
+        }
+        assert!(is_static(&without));
+        assert!(!is_static(b"#!/bin/sh\n") && !is_static(&own[..60]) && !is_static(&[]));
+    }
+}
