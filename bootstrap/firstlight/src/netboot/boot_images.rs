@@ -14,9 +14,8 @@ use netboot::image::made::{Inputs, make_once, replace};
 use netboot::image::program::Entry;
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
 
-/// Arguments of the kernel. The first console is the one that people see; the last is what the agent writes to. Under emulation, on a loaded
-/// machine, the kernel's check of its timer fails although the timer works.
-const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 no_timer_check quiet";
+/// Arguments of the kernel, before those that the site adds. The first console is the one that people see; the last is what the agent writes to.
+const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";
 /// The agent as a program of its own (docs/decisions/agent-program.md), compressed, for machines like this one; empty in a build without it.
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/firstlight-agent"));
 /// What is made in the folder of each kind of machine.
@@ -25,13 +24,15 @@ const INITRAMFS: &str = "initramfs";
 const UNIFIED: &str = "firstlight.efi";
 
 /// Makes the boot files for each kind of machine that there are a kernel and an agent for: an initramfs with the agent as its first
-/// process, and one unified kernel image of it all. What was made of the same files before is kept.
+/// process, and one unified kernel image of it all. What was made of the same files before is kept. `more` are arguments of the kernel.
 ///
 /// # Errors
 /// Without a kernel among the assets, or when the disk refuses.
-pub(super) fn make(folder: &Path, agent: &Configuration) -> Result<BootFiles> {
+pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Result<BootFiles> {
     let assets = Assets::new(&folder.join("assets"));
-    let mut boot = BootFiles { arguments: ARGUMENTS.to_owned(), ..BootFiles::default() };
+    let arguments = std::iter::once(ARGUMENTS).chain(more.iter().map(String::as_str));
+    let arguments = arguments.collect::<Vec<_>>().join(" ");
+    let mut boot = BootFiles { arguments, ..BootFiles::default() };
     for processor in [Processor::X86_64, Processor::Aarch64] {
         let Some(kernel) = assets.kernel(processor.name()) else { continue };
         let making =
@@ -113,9 +114,9 @@ impl Making<'_> {
         let stub = self.assets.stub(name);
         let (initial, unified) = (self.folder.join(INITRAMFS), self.folder.join(UNIFIED));
         let files: &[&str] = if stub.is_some() { &[INITRAMFS, UNIFIED] } else { &[INITRAMFS] };
-        let made = make_once(&self.folder, self.inputs(program, agent)?, files, || {
+        let made = make_once(&self.folder, self.inputs(program, agent, &boot.arguments)?, files, || {
             pack(&initial, &kernel, program, agent)?;
-            stub.as_ref().map_or(Ok(()), |stub| unify(&unified, stub, &kernel, &initial))
+            stub.as_ref().map_or(Ok(()), |stub| unify(&unified, stub, &kernel, (&initial, &boot.arguments)))
         })?;
         tracing::info!(machines = name, kernel = kernel.version, made, "boot images");
         if let Some(signed) = self.assets.signed(name) {
@@ -136,10 +137,10 @@ impl Making<'_> {
     }
 
     /// Everything that the files are made of: this program, too, since it is what makes them.
-    fn inputs(&self, program: &[Entry], agent: &Configuration) -> Result<Inputs> {
+    fn inputs(&self, program: &[Entry], agent: &Configuration, arguments: &str) -> Result<Inputs> {
         let mut inputs = Inputs::default();
         inputs.file(&std::env::current_exe().context("cannot find this program")?)?;
-        inputs.bytes(ARGUMENTS.as_bytes());
+        inputs.bytes(arguments.as_bytes());
         inputs.bytes(&serde_json::to_vec(agent)?);
         inputs.bytes(self.assets.state(self.processor.name())?.as_bytes());
         for entry in program {
@@ -159,11 +160,11 @@ fn pack(out: &Path, kernel: &Kernel, program: &[Entry], agent: &Configuration) -
     })
 }
 
-fn unify(out: &Path, stub: &Path, kernel: &Kernel, initial: &Path) -> Result<()> {
+fn unify(out: &Path, stub: &Path, kernel: &Kernel, (initial, arguments): (&Path, &str)) -> Result<()> {
     let parts = uki::Parts {
         stub: std::fs::read(stub).with_context(|| format!("cannot read {}", stub.display()))?,
         release: "ID=firstlight\nPRETTY_NAME=firstlight\n".to_owned(),
-        arguments: ARGUMENTS.to_owned(),
+        arguments: arguments.to_owned(),
         kernel: Piece::file(&kernel.image)?,
         initramfs: Piece::file(initial)?,
     };

@@ -50,8 +50,8 @@ pub async fn start(
         certificate_authority: authority.certificate().to_owned(),
         ..agent::protocol::Configuration::default()
     };
-    let folder = folder(directory);
-    let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent));
+    let (folder, arguments) = (folder(directory), options.kernel_arguments.clone());
+    let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent, &arguments));
     let configuration = Configuration {
         interfaces: options.configurations()?,
         boot: made.await.context("boot images could not be made")??,

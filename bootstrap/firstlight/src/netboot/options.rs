@@ -32,6 +32,16 @@ pub struct NetbootOptions {
     /// A folder of images, served as http://ADDRESS:8080/images/
     #[arg(long = "netboot-images", value_name = "DIR", requires = "interfaces")]
     pub images: Option<PathBuf>,
+    /// Arguments of the kernel that agents run on, after those that it always has (the console of a server: console=ttyS1,115200); may be
+    /// repeated
+    #[arg(
+        long = "netboot-kernel-arguments",
+        value_name = "ARGUMENTS",
+        value_parser = kernel_arguments,
+        allow_hyphen_values = true,
+        requires = "interfaces"
+    )]
+    pub kernel_arguments: Vec<String>,
     /// Port of HTTP on these interfaces
     #[arg(long = "netboot-http-port", value_name = "PORT", default_value_t = HTTP_PORT, requires = "interfaces")]
     pub http_port: u16,
@@ -96,8 +106,37 @@ impl NetbootOptions {
     }
 }
 
+/// They stand in a line of iPXE's scripts and of a unified image.
+fn kernel_arguments(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_graphic() || c == ' ';
+    if let Some(wrong) = text.chars().find(|c| !is_plain(*c)) {
+        return Err(format!("{wrong:?} cannot stand in the kernel's arguments: they are one line of ASCII"));
+    }
+    // iPXE would read these, and the kernel never see them.
+    if let Some(wrong) = ["||", "&&", "${"].into_iter().find(|sign| text.contains(sign)) {
+        return Err(format!("iPXE takes {wrong} for its own: the kernel's arguments cannot have it"));
+    }
+    Ok(text.to_owned())
+}
+
 fn subnet(network: Network, pools: Vec<Range>) -> Subnet {
     let mut subnet = Subnet::new(network, Subnet::upper_half(network));
     subnet.pools = pools;
     subnet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_the_kernel_are_one_line_that_ipxe_hands_on() {
+        for right in ["console=ttyS1,115200 x=\"a b\"", "", "-- single"] {
+            assert_eq!(kernel_arguments(right).as_deref(), Ok(right));
+        }
+        for (wrong, sign) in [("a\nboot", "'\\n'"), ("ä", "'ä'"), ("a || b", "||"), ("a=${net0/ip}", "${")]
+        {
+            assert!(kernel_arguments(wrong).unwrap_err().contains(sign), "{wrong}");
+        }
+    }
 }
