@@ -15,6 +15,8 @@ const STEP: u64 = 1 << 30;
 const LOOK: usize = 1 << 20;
 /// Places of a disk that are looked at after all of it was emptied.
 const LOOKS: u64 = 64;
+/// Bytes of each of them, when it is compared with what was there before.
+const SAMPLE: u64 = 4096;
 
 /// Makes a disk empty; `partitions` are the start and length of each. `progress` is called with bytes that are done and that there are; its
 /// error ends the work.
@@ -88,6 +90,49 @@ fn looks(ranges: &[(u64, u64)], erase: Erase) -> Vec<(u64, u64)> {
         .collect()
 }
 
+/// What a disk held at places spread over it, before it was told to erase itself: what it holds then is not known, but for not being this.
+pub struct Samples(Vec<(u64, Vec<u8>)>);
+
+impl Samples {
+    /// Looks at the disk.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn take(disk: &mut dyn Disk) -> Result<Self> {
+        let length = SAMPLE.next_multiple_of(disk.block()).min(disk.size());
+        let mut samples = Vec::new();
+        for number in 0..=LOOKS {
+            let at = (disk.size() - length) / LOOKS * number / disk.block() * disk.block();
+            let content = read(disk, at, usize::try_from(length)?)?;
+            if content.iter().any(|byte| *byte != content[0]) {
+                samples.push((at, content));
+            }
+        }
+        Ok(Self(samples))
+    }
+
+    /// Fails when something of it is still there.
+    ///
+    /// # Errors
+    /// Where it is.
+    pub fn are_gone(&self, disk: &mut dyn Disk) -> Result<()> {
+        disk.forget().context("cannot read the disk anew")?;
+        for (at, before) in &self.0 {
+            ensure!(
+                read(disk, *at, before.len())? != *before,
+                "the disk still holds what it held at {at}, which it said to have erased"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn read(disk: &mut dyn Disk, at: u64, length: usize) -> Result<Vec<u8>> {
+    let mut content = vec![0; length];
+    disk.read_at(at, &mut content).with_context(|| format!("cannot read the disk at {at}"))?;
+    Ok(content)
+}
+
 fn verify(disk: &mut dyn Disk, start: u64, length: u64) -> Result<()> {
     let (mut at, end) = (start, start + length);
     let mut buffer = vec![0; LOOK];
@@ -138,6 +183,18 @@ mod tests {
         let mut disk = Memory::new(SIZE, 512);
         clean(&mut disk, &PARTITIONS, Erase::Everything, &nothing).unwrap();
         assert!(disk.bytes.iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn what_a_disk_held_is_known_again() {
+        let mut disk = Memory::new(SIZE, 512);
+        let samples = Samples::take(&mut disk).unwrap();
+        assert!(samples.are_gone(&mut disk).unwrap_err().to_string().contains("still holds"));
+        // Erased, it may hold anything.
+        disk.bytes.fill(0xff);
+        samples.are_gone(&mut disk).unwrap();
+        let nothing = Samples::take(&mut disk).unwrap();
+        nothing.are_gone(&mut disk).unwrap();
     }
 
     /// A disk that says that it has emptied itself.

@@ -7,6 +7,7 @@ mod clean;
 mod deploy;
 mod devices;
 mod disk;
+mod erase;
 mod firmware;
 mod init;
 pub mod inventory;

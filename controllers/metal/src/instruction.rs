@@ -17,14 +17,32 @@ pub struct Instruction {
 pub enum Action {
     /// Find out what the machine has.
     Inspect,
-    /// Wipe partition tables and signatures from all disks.
-    Clean,
+    /// Make all disks empty.
+    Clean(Erase),
     /// Write an image.
     Deploy(Box<Deployment>),
     /// End what runs and restart.
     Restart,
     /// End what runs and switch the machine off.
     PowerOff,
+}
+
+/// How thoroughly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erase {
+    /// Partition tables and signatures.
+    Metadata,
+    /// All of each disk, by its own way where it has one.
+    Everything,
+}
+
+impl Erase {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Metadata => "Metadata",
+            Self::Everything => "Everything",
+        }
+    }
 }
 
 /// What is written, and where.
@@ -51,7 +69,7 @@ impl Instruction {
     pub fn to_spec(&self, boot: Option<String>) -> AgentInstruction {
         let (action, deployment) = match &self.action {
             Action::Inspect => ("Inspect", None),
-            Action::Clean => ("Clean", None),
+            Action::Clean(_) => ("Clean", None),
             Action::Deploy(deployment) => ("Deploy", Some(deployment)),
             Action::Restart => ("Restart", None),
             Action::PowerOff => ("PowerOff", None),
@@ -60,7 +78,10 @@ impl Instruction {
             id: self.id.clone(),
             action: action.to_owned(),
             boot_id: boot,
-            erase: (self.action == Action::Clean).then(|| "Metadata".to_owned()),
+            erase: match self.action {
+                Action::Clean(erase) => Some(erase.name().to_owned()),
+                _ => None,
+            },
             image: deployment.map(|deployment| InstructionImage {
                 url: deployment.image.url.clone(),
                 checksum: deployment.image.checksum.clone(),

@@ -36,6 +36,8 @@ pub const HANDED_OVER: &str = "metal.firstlight.dev/handed-over";
 pub const SERIAL_NUMBER: &str = "metal.firstlight.dev/serial-number";
 /// On hosts without spec.bootMACAddress: the system UUID of the machine that it is.
 pub const SYSTEM_UUID: &str = "metal.firstlight.dev/system-uuid";
+/// `everything`: at the end of a provisioning all of the host's disks is erased, and not only what is known as partitions and file systems.
+pub const ERASE: &str = "metal.firstlight.dev/erase";
 /// Why the host's machine may be another host's.
 pub const CONFLICT: &str = "metal.firstlight.dev/conflict";
 /// How far a change of the machine's firmware is.

@@ -4,6 +4,7 @@
 use crate::support::{World, image};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::Means;
+use metal::instruction::Erase;
 use metal::names;
 
 #[test]
@@ -47,6 +48,25 @@ fn a_host_is_inspected_provisioned_deprovisioned_and_deleted() {
             .ends_with(&["deprovisioning", "powering off before delete", "deleting"].map(String::from))
     );
     assert_eq!((world.power, world.disk), (Power::Off, None), "nothing is left on the disk");
+}
+
+#[test]
+fn all_of_the_disks_is_erased_at_the_end_where_the_host_asks_for_it() {
+    for (asked, expected) in
+        [(None, Erase::Metadata), (Some("everything"), Erase::Everything), (Some("x"), Erase::Metadata)]
+    {
+        let mut world = World::new();
+        world.until_state("provisioned");
+        world.erased = None;
+        if let Some(asked) = asked {
+            let annotations = world.host.metadata.annotations.get_or_insert_default();
+            annotations.insert(names::ERASE.to_owned(), asked.to_owned());
+        }
+        world.delete();
+        world.until(|world| world.is_gone);
+        assert_eq!(world.erased, Some(expected), "{asked:?}");
+        assert!(world.events.contains(&"DisksErased"), "{:?}", world.events);
+    }
 }
 
 #[test]

@@ -9,13 +9,18 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::job::{Machine, Task};
-use crate::clean::clean;
+use crate::clean::{Samples, clean};
 use crate::deploy::{Checksum, Completed, Image, Order, Source, build_config_drive, choose, is_url, write};
 use crate::disk::BlockDevice;
+use crate::erase::{Telling, by_itself};
 use crate::firmware::{Firmware, VARIABLES};
 use crate::inventory::{Disk, disks};
+use crate::network::Tools;
 use crate::protocol::{Deployment, Erase, Image as ImageName};
 use crate::server::{Refusal, authorities, https, image_client_config};
+
+/// How a disk was emptied that has no way of its own.
+const WRITTEN: &str = "discarded, or written with zeros";
 
 /// The machine's disks, when all are there.
 async fn settled(machine: &Machine) -> Result<Vec<Disk>> {
@@ -23,18 +28,18 @@ async fn settled(machine: &Machine) -> Result<Vec<Disk>> {
     tokio::task::spawn_blocking(|| disks::disks(Path::new("/"))).await.context("cannot look at the disks")
 }
 
-/// Makes all disks empty that belong to the machine.
+/// Makes all disks empty that belong to the machine; how it was done, where there is something to say.
 ///
 /// # Errors
 /// A disk refuses: which, and why. The others are emptied all the same.
-pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<()> {
+pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<String> {
     let disks = settled(machine).await?;
     if let Some(firmware) = Firmware::find(Path::new(VARIABLES))
         && let Err(error) = firmware.forget()
     {
         machine.tools.journal.line(format!("boot order: {error:#}"));
     }
-    let mut failed = Vec::new();
+    let (mut ways, mut failed) = (Vec::new(), Vec::new());
     for disk in disks {
         task.check()?;
         // A stick or a medium of the management controller is not the machine's own.
@@ -45,21 +50,65 @@ pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<(
                 .line(format!("{} is left as it is: it is removable, or cannot be written", disk.name));
             continue;
         }
-        let (name, of_task) = (disk.name.clone(), task.clone());
-        let work = tokio::task::spawn_blocking(move || {
-            let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
-            clean(&mut device, &disk.partitions, erase, &|done, total| {
-                of_task.progress(&format!("cleaning {}", disk.name), done, total);
-                of_task.check()
-            })
+        let name = disk.name.clone();
+        let (task, tools) = (task.clone(), machine.tools.clone());
+        let work = tokio::task::spawn_blocking(move || match erase {
+            Erase::Metadata => empty(&disk, erase, &task).map(|()| None),
+            Erase::Everything => erase_one(&disk, &task, &tools).map(Some),
         });
         match work.await.context("internal error").flatten() {
-            Ok(()) => machine.tools.journal.line(format!("{name} is empty")),
+            Ok(way) => {
+                machine.tools.journal.line(format!("{name} is empty"));
+                ways.extend(way.map(|way| format!("{name}: {way}")));
+            }
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
     ensure!(failed.is_empty(), "{}", failed.join("; "));
-    Ok(())
+    Ok(ways.join("; "))
+}
+
+/// Empties a disk by writing to it.
+fn empty(disk: &Disk, erase: Erase, task: &Task) -> Result<()> {
+    let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
+    clean(&mut device, &disk.partitions, erase, &|done, total| {
+        task.progress(&format!("cleaning {}", disk.name), done, total);
+        task.check()
+    })
+}
+
+/// Has a disk erase itself, or empties it where it cannot; which of the two.
+fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
+    let telling = Telling {
+        progress: &|way, done, total| task.progress(&format!("cleaning {}: {way}", disk.name), done, total),
+        wait: &|time| {
+            Handle::current().block_on(tools.clock.sleep(time));
+            task.check()
+        },
+    };
+    let erased = || -> Result<Option<&'static str>> {
+        let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
+        let samples = Samples::take(&mut device)?;
+        let way = by_itself(disk, Path::new("/"), &telling)?;
+        if way.is_some() {
+            samples.are_gone(&mut device)?;
+        }
+        Ok(way)
+    };
+    match erased() {
+        Ok(Some(way)) => {
+            // Some disks answer with anything where they were erased: nobody shall take it for partitions.
+            empty(disk, Erase::Metadata, task)?;
+            Ok(way.to_owned())
+        }
+        Ok(None) => empty(disk, Erase::Everything, task).map(|()| WRITTEN.to_owned()),
+        Err(error) => {
+            task.check()?;
+            tools.journal.line(format!("{} could not erase itself: {error:#}", disk.name));
+            empty(disk, Erase::Everything, task)?;
+            Ok(format!("could not erase itself ({error:#}); {WRITTEN} instead"))
+        }
+    }
 }
 
 /// Writes an image to the root disk, and has the machine start from there.

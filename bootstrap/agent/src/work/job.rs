@@ -93,11 +93,11 @@ impl Job {
             let (inner, action) = (of_work.clone(), instruction.action);
             let done = tokio::spawn(async move { carry_out(action, &inner, &machine).await }).await;
             match done.context("internal error").flatten() {
-                Ok(inventory) => {
+                Ok(Outcome { inventory, message }) => {
                     if name != "wait" {
-                        journal.line(format!("{name}: done"));
+                        journal.line(format!("{name}: done {message}").trim_end());
                     }
-                    of_work.set(State::Done, "", 0, 0, inventory);
+                    of_work.set(State::Done, &message, 0, 0, inventory);
                 }
                 Err(error) => {
                     journal.line(format!("{name}: failed: {error:#}"));
@@ -132,27 +132,40 @@ fn name(action: &Action) -> &'static str {
     }
 }
 
-async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Option<Value>> {
+/// What there is to say of an instruction that was carried out.
+#[derive(Default)]
+struct Outcome {
+    inventory: Option<Value>,
+    message: String,
+}
+
+async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Outcome> {
     match action {
-        Action::Wait => Ok(None),
+        Action::Wait => Ok(Outcome::default()),
         Action::Inspect => {
             machine.devices.settle().await;
             let addresses = machine.attached.iter().map(|by| (by.link.name.clone(), by.address)).collect();
             let known = Known { addresses, boot: Some(machine.boot) };
             let found = tokio::task::spawn_blocking(move || inventory(Path::new("/"), &known)).await;
-            Ok(Some(found.context("cannot look at the machine")?))
+            let inventory = Some(found.context("cannot look at the machine")?);
+            Ok(Outcome { inventory, ..Outcome::default() })
         }
-        Action::Clean { erase } => disks::clean_all(erase, task, machine).await.map(|()| None),
-        Action::Deploy(deployment) => disks::deploy(&deployment, task, machine).await.map(|()| None),
+        Action::Clean { erase } => {
+            let message = disks::clean_all(erase, task, machine).await?;
+            Ok(Outcome { message, ..Outcome::default() })
+        }
+        Action::Deploy(deployment) => {
+            disks::deploy(&deployment, task, machine).await.map(|()| Outcome::default())
+        }
         Action::Restart => leave(RebootCommand::Restart, task, machine).await,
         Action::PowerOff => leave(RebootCommand::PowerOff, task, machine).await,
     }
 }
 
-async fn leave(command: RebootCommand, task: &Task, machine: &Machine) -> Result<Option<Value>> {
+async fn leave(command: RebootCommand, task: &Task, machine: &Machine) -> Result<Outcome> {
     task.set(State::Done, "the machine goes down", 0, 0, None);
     machine.standing.known(TELL_TIME).await;
     tokio::task::spawn_blocking(rustix::fs::sync).await.context("cannot write what is in memory")?;
     reboot(command).context("the kernel refuses to go down")?;
-    Ok(None)
+    Ok(Outcome::default())
 }

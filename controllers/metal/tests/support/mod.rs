@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::{Agent, Drive, Firmware, Means, Observed};
 use metal::host::plan::{Plan, plan};
-use metal::instruction::Action;
+use metal::instruction::{Action, Erase};
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
 
 /// How long a machine takes from its power-on to its agent.
@@ -24,6 +24,8 @@ pub struct World {
     pub boot: Boot,
     /// The disk's image, when one was written to its end.
     pub disk: Option<String>,
+    /// How its disks were emptied last.
+    pub erased: Option<Erase>,
     /// What runs: nothing, the agent since then, or the disk's system.
     pub agent: Option<Agent>,
     booted: Option<DateTime<Utc>>,
@@ -71,6 +73,7 @@ impl World {
             power: Power::Off,
             boot: Boot::Disk,
             disk: None,
+            erased: None,
             agent: None,
             booted: None,
             commands: Vec::new(),
@@ -230,6 +233,7 @@ impl World {
         agent.id = id.to_owned();
         agent.since = Some(self.now);
         agent.state = "Done".to_owned();
+        agent.message = String::new();
         if let Some((prefix, count)) = &mut self.failing
             && *count > 0
             && id.starts_with(*prefix)
@@ -244,7 +248,11 @@ impl World {
                 agent.hardware =
                     Some(HardwareDetails { ram_mebibytes: Some(1024), ..HardwareDetails::default() })
             }
-            Action::Clean => self.disk = None,
+            Action::Clean(erase) => {
+                self.disk = None;
+                self.erased = Some(*erase);
+                agent.message = "how it was done".to_owned();
+            }
             Action::Deploy(deployment) => self.disk = Some(deployment.image.url.clone()),
             Action::Restart => self.leave(),
             Action::PowerOff => {

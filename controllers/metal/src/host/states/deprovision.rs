@@ -5,9 +5,9 @@ use engine::finalizer;
 use crate::control::{Command, Power};
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::Action;
+use crate::instruction::{Action, Erase};
 use crate::limits;
-use crate::names::{BOOTING, ErrorType, HOST_FINALIZER, state};
+use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER, state};
 
 impl Planner<'_> {
     /// Nothing of what was there is left on the disks; `automatedCleaningMode: disabled` leaves it.
@@ -29,12 +29,19 @@ impl Planner<'_> {
         let Some(agent) = self.observed.agent.as_ref() else { return };
         if agent.id != id {
             self.event("DeprovisioningStarted", "Image deprovisioning started");
-            self.instructs(id, Action::Clean);
+            let is_asked = self.annotation(ERASE) == Some("everything");
+            let erase = if is_asked { Erase::Everything } else { Erase::Metadata };
+            self.instructs(id, Action::Clean(erase));
             return;
         }
         match agent.state.as_str() {
             "Failed" => self.repeats(ErrorType::Provisioning, agent.message.clone()),
-            "Done" => self.is_deprovisioned(),
+            "Done" => {
+                if !agent.message.is_empty() {
+                    self.event("DisksErased", agent.message.clone());
+                }
+                self.is_deprovisioned();
+            }
             _ => self.again_after(limits::SILENCE),
         }
     }

@@ -7,7 +7,7 @@ use schemas::metal3::{OperationHistory, OperationMetric};
 use crate::control::{Boot, Command, Power};
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::{self, Action, Deployment};
+use crate::instruction::{self, Action, Deployment, Erase};
 use crate::limits;
 use crate::names::{ErrorType, state};
 
@@ -98,7 +98,7 @@ impl Planner<'_> {
             (true, _, _) | (_, true, _) => self.again_after(limits::SILENCE),
             _ if cleans => {
                 self.drops_reboots();
-                self.instructs(clean, Action::Clean);
+                self.instructs(clean, Action::Clean(Erase::Metadata));
             }
             _ => {
                 self.drops_reboots();

@@ -1,0 +1,161 @@
+//! A disk's own way to erase itself, where it has one: all that it holds is gone then, what it has put aside too.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use hardware::{ata, nvme};
+
+use crate::inventory::{Disk, Kind, text};
+
+/// How often a disk that sanitizes itself is asked how far it is.
+const ASK: Duration = Duration::from_secs(5);
+/// Who made a disk, as SCSI has it, that is an ATA disk behind Linux's translation.
+const ATA: &str = "ATA";
+
+/// What an erase tells while it goes on, and how it waits.
+pub struct Telling<'a> {
+    /// What is done now, how much of it, and of how much; 0 when that is not known.
+    pub progress: &'a dyn Fn(&str, u64, u64),
+    /// Lets time pass.
+    ///
+    /// Its error ends the waiting: somebody wants something else.
+    pub wait: &'a dyn Fn(Duration) -> Result<()>,
+}
+
+/// Has the disk erase itself: by which way it did, or `None` when it has none.
+///
+/// # Errors
+/// It has one, and it failed: what did not work. Nothing is known of what the disk holds then.
+pub fn by_itself(disk: &Disk, root: &Path, telling: &Telling<'_>) -> Result<Option<&'static str>> {
+    match disk.kind {
+        Kind::Nvme => {
+            let device = open(disk)?;
+            let mut device = &device;
+            let ways = nvme::offers(&mut device)?;
+            if ways.is_empty() {
+                return Ok(None);
+            }
+            let namespace = disk.name.strip_prefix("/dev/").unwrap_or(&disk.name);
+            let namespace = text(&root.join("sys/block").join(namespace).join("nsid"));
+            let namespace = namespace
+                .and_then(|text| text.parse().ok())
+                .context("the kernel does not tell the namespace's number")?;
+            of_nvme(&mut device, namespace, &ways, telling).map(|way| Some(way.name()))
+        }
+        Kind::Hdd | Kind::Ssd if disk.vendor.as_deref() == Some(ATA) => {
+            let device = open(disk)?;
+            of_ata(&mut &device, telling)
+        }
+        Kind::Hdd | Kind::Ssd => Ok(None),
+    }
+}
+
+fn open(disk: &Disk) -> Result<File> {
+    let opened = OpenOptions::new().read(true).write(true).open(&disk.name);
+    opened.with_context(|| format!("cannot open {}", disk.name))
+}
+
+/// Tries the ways that the disk has, the best first.
+fn of_nvme(
+    device: &mut dyn nvme::Controller,
+    namespace: u32,
+    ways: &[nvme::Way],
+    telling: &Telling<'_>,
+) -> Result<nvme::Way> {
+    let mut failed = Vec::new();
+    for way in ways {
+        (telling.progress)(way.name(), 0, 0);
+        match nvme::erase(device, namespace, *way).and_then(|()| sanitized(device, *way, telling)) {
+            Ok(()) => return Ok(*way),
+            Err(error) => failed.push(format!("{}: {error:#}", way.name())),
+        }
+    }
+    bail!("{}", failed.join("; "))
+}
+
+fn sanitized(device: &mut dyn nvme::Controller, way: nvme::Way, telling: &Telling<'_>) -> Result<()> {
+    if !matches!(way, nvme::Way::SanitizeCrypto | nvme::Way::SanitizeBlocks) {
+        return Ok(());
+    }
+    while let Some(done) = nvme::sanitized(device)? {
+        (telling.progress)(way.name(), done.into(), 1 << 16);
+        (telling.wait)(ASK)?;
+    }
+    Ok(())
+}
+
+fn of_ata(port: &mut dyn ata::Port, telling: &Telling<'_>) -> Result<Option<&'static str>> {
+    let known = ata::security(port)?;
+    if !known.supported {
+        return Ok(None);
+    }
+    let way = if known.enhanced { "ATA secure erase (enhanced)" } else { "ATA secure erase" };
+    (telling.progress)(&format!("{way}, {} minutes as the disk says", known.minutes), 0, 0);
+    ata::erase(port).context(way)?;
+    Ok(Some(way))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::io;
+
+    use super::*;
+
+    /// A controller whose format fails, and which sanitizes itself in two steps.
+    #[derive(Default)]
+    struct Controller {
+        asked: u8,
+        told: Vec<u8>,
+        fails: bool,
+    }
+
+    impl nvme::Controller for Controller {
+        fn submit(&mut self, command: &nvme::Command, data: &mut [u8]) -> io::Result<u16> {
+            self.told.push(command.opcode);
+            Ok(match command.opcode {
+                0x80 => 0x205,
+                0x84 if self.fails => 0x1d,
+                0x02 => {
+                    self.asked += 1;
+                    (data[1], data[2]) = (0x40, if self.asked < 3 { 2 } else { 1 });
+                    0
+                }
+                _ => 0,
+            })
+        }
+    }
+
+    #[test]
+    fn the_next_way_is_tried_and_what_failed_is_told() {
+        use nvme::Way::{Format, SanitizeBlocks};
+        let said = RefCell::new(Vec::new());
+        let telling = Telling {
+            progress: &|way, done, total| said.borrow_mut().push((way.to_owned(), done, total)),
+            wait: &|_| Ok(()),
+        };
+        let mut controller = Controller::default();
+        let way = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap();
+        assert_eq!(way, SanitizeBlocks);
+        assert_eq!(said.borrow().last(), Some(&(SanitizeBlocks.name().to_owned(), 0x4000, 1 << 16)));
+        assert_eq!(controller.told, [6, 0x80, 0x84, 2, 2, 2]);
+        let mut controller = Controller { fails: true, ..Controller::default() };
+        let error = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap_err().to_string();
+        assert!(error.contains(Format.name()) && error.contains("0x01d"), "{error}");
+        let impatient = Telling { wait: &|_| bail!("ended"), ..telling };
+        assert!(of_nvme(&mut Controller::default(), 1, &[SanitizeBlocks], &impatient).is_err());
+    }
+
+    #[test]
+    fn disks_behind_other_controllers_have_no_way_of_their_own() {
+        let telling = Telling { progress: &|_, _, _| {}, wait: &|_| Ok(()) };
+        for vendor in [None, Some("QEMU"), Some("0x1af4")] {
+            let disk = Disk { name: "/nothing".into(), vendor: vendor.map(str::to_owned), ..Disk::default() };
+            assert_eq!(by_itself(&disk, Path::new("/"), &telling).unwrap(), None);
+        }
+        let disk = Disk { name: "/nothing".into(), vendor: Some(ATA.into()), ..Disk::default() };
+        assert!(by_itself(&disk, Path::new("/"), &telling).is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! The system calls, each with memory that it cannot outgrow. Nothing else in this workspace is `unsafe`.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// `NVME_IOCTL_ADMIN_CMD` of `linux/nvme_ioctl.h`: `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
+const NVME_ADMIN: u32 = 0xC048_4E41;
+/// `SG_IO` of `scsi/sg.h`.
+const SG_IO: u32 = 0x2285;
+/// `SG_DXFER_NONE`, `SG_DXFER_TO_DEV`, `SG_DXFER_FROM_DEV`.
+const SG_NONE: i32 = -1;
+const SG_TO_DEVICE: i32 = -2;
+const SG_FROM_DEVICE: i32 = -3;
+/// `KEXEC_FILE_NO_INITRAMFS` of `linux/kexec.h`.
+const NO_INITRAMFS: libc::c_ulong = 4;
+
+/// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
+#[repr(C)]
+#[derive(Default)]
+struct NvmeCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_and_3: [u32; 2],
+    metadata: u64,
+    data: u64,
+    metadata_length: u32,
+    data_length: u32,
+    words_10_to_15: [u32; 6],
+    timeout_milliseconds: u32,
+    result: u32,
+}
+
+/// `struct sg_io_hdr` of `scsi/sg.h`.
+#[repr(C)]
+struct SgHeader {
+    interface: i32,
+    direction: i32,
+    command_length: u8,
+    sense_length: u8,
+    vectors: u16,
+    data_length: u32,
+    data: *mut libc::c_void,
+    command: *const u8,
+    sense: *mut u8,
+    timeout_milliseconds: u32,
+    flags: u32,
+    pack: i32,
+    user: *mut libc::c_void,
+    status: u8,
+    masked_status: u8,
+    message_status: u8,
+    sense_written: u8,
+    host_status: u16,
+    driver_status: u16,
+    residue: i32,
+    duration: u32,
+    info: u32,
+}
+
+/// Bytes that go with a command.
+pub(crate) enum Data<'a> {
+    /// None.
+    None,
+    /// From the device.
+    In(&'a mut [u8]),
+    /// To the device.
+    Out(&'a [u8]),
+}
+
+/// Sends an NVMe admin command; `data` is filled by the device. The status that the device answers with: 0 when it has done it.
+pub(crate) fn nvme_admin(
+    device: &File,
+    (opcode, namespace): (u8, u32),
+    words_10_to_15: [u32; 6],
+    data: &mut [u8],
+    timeout: Duration,
+) -> io::Result<u16> {
+    let mut command = NvmeCommand {
+        opcode,
+        namespace,
+        // The kernel writes through this address, which the compiler has to know.
+        data: if data.is_empty() { 0 } else { data.as_mut_ptr().expose_provenance() as u64 },
+        data_length: u32::try_from(data.len()).map_err(io::Error::other)?,
+        words_10_to_15,
+        timeout_milliseconds: milliseconds(timeout),
+        ..NvmeCommand::default()
+    };
+    // SAFETY: the kernel reads and writes `command`, whose layout is that of its header (tests check size and places), and at most
+    // `data_length` bytes at `data`, which is borrowed for longer than the call, or nothing. Both are done when the call returns.
+    let status = unsafe { libc::ioctl(device.as_raw_fd(), NVME_ADMIN as _, &raw mut command) };
+    match u16::try_from(status) {
+        Ok(status) => Ok(status),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sends a SCSI command.
+///
+/// # Errors
+/// The kernel's, and [`io::ErrorKind::Other`] when the device did not do it.
+pub(crate) fn scsi(device: &File, command: &[u8; 16], data: Data<'_>, timeout: Duration) -> io::Result<()> {
+    let mut sense = [0u8; 64];
+    let (direction, address, length) = match data {
+        Data::None => (SG_NONE, std::ptr::null_mut(), 0),
+        Data::In(bytes) => (SG_FROM_DEVICE, bytes.as_mut_ptr(), bytes.len()),
+        // Of a transfer to the device the kernel only reads.
+        Data::Out(bytes) => (SG_TO_DEVICE, bytes.as_ptr().cast_mut(), bytes.len()),
+    };
+    let mut header = SgHeader {
+        interface: i32::from(b'S'),
+        direction,
+        command_length: 16,
+        sense_length: 64,
+        vectors: 0,
+        data_length: u32::try_from(length).map_err(io::Error::other)?,
+        data: address.cast(),
+        command: command.as_ptr(),
+        sense: sense.as_mut_ptr(),
+        timeout_milliseconds: milliseconds(timeout),
+        flags: 0,
+        pack: 0,
+        user: std::ptr::null_mut(),
+        status: 0,
+        masked_status: 0,
+        message_status: 0,
+        sense_written: 0,
+        host_status: 0,
+        driver_status: 0,
+        residue: 0,
+        duration: 0,
+        info: 0,
+    };
+    // SAFETY: `header` has the layout of the kernel's header (tests check size and places). Its pointers are to `command` (16 bytes), `sense` (64
+    // bytes) and the `data_length` bytes of `data`, all borrowed for longer than the call; for `Data::Out` the kernel only reads. There are
+    // no vectors, and the call is synchronous.
+    let done = unsafe { libc::ioctl(device.as_raw_fd(), SG_IO as _, &raw mut header) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // Of the driver's status the upper half is a hint; 8 says that there is sense data, which a command that was done may have, too.
+    let driver = header.driver_status & 0x07;
+    if header.status != 0 || header.host_status != 0 || driver != 0 {
+        return Err(io::Error::other(format!(
+            "status {:#04x}, host {:#x}, driver {driver:#x}, sense {}",
+            header.status,
+            header.host_status,
+            text(&sense[..usize::from(header.sense_written).min(sense.len())]),
+        )));
+    }
+    Ok(())
+}
+
+/// Loads the kernel that `reboot(LINUX_REBOOT_CMD_KEXEC)` starts.
+pub(crate) fn kexec_file_load(kernel: &File, initial: Option<&File>, arguments: &CStr) -> io::Result<()> {
+    let flags = if initial.is_some() { 0 } else { NO_INITRAMFS };
+    let initial = initial.map_or(-1, AsRawFd::as_raw_fd);
+    // SAFETY: the kernel reads two open files (none for the second, as the flag says) and the bytes of `arguments` with the zero at their end,
+    // whose number is given with them; it writes to no memory of this process.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_kexec_file_load,
+            kernel.as_raw_fd(),
+            initial,
+            arguments.count_bytes() + 1,
+            arguments.as_ptr(),
+            flags,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
+fn text(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn layouts_are_those_of_the_kernel_on_64_bits() {
+        assert_eq!(size_of::<NvmeCommand>(), 72);
+        assert_eq!(size_of::<NvmeCommand>(), (NVME_ADMIN >> 16 & 0x3fff) as usize);
+        let places = [
+            (offset_of!(NvmeCommand, namespace), 4),
+            (offset_of!(NvmeCommand, metadata), 16),
+            (offset_of!(NvmeCommand, data), 24),
+            (offset_of!(NvmeCommand, data_length), 36),
+            (offset_of!(NvmeCommand, words_10_to_15), 40),
+            (offset_of!(NvmeCommand, timeout_milliseconds), 64),
+            (size_of::<SgHeader>(), 88),
+            (offset_of!(SgHeader, data_length), 12),
+            (offset_of!(SgHeader, data), 16),
+            (offset_of!(SgHeader, sense), 32),
+            (offset_of!(SgHeader, timeout_milliseconds), 40),
+            (offset_of!(SgHeader, status), 64),
+            (offset_of!(SgHeader, host_status), 68),
+            (offset_of!(SgHeader, info), 80),
+        ];
+        for (found, expected) in places {
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_device_is_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        let mut data = [0; 512];
+        let time = Duration::from_secs(1);
+        assert!(nvme_admin(&file, (6, 0), [1, 0, 0, 0, 0, 0], &mut data, time).is_err());
+        for data in [Data::None, Data::In(&mut [0; 512]), Data::Out(&[0; 512])] {
+            assert!(scsi(&file, &[0x85; 16], data, time).is_err());
+        }
+        // Without the right to, or with a file that is no kernel.
+        assert!(kexec_file_load(&file, None, c"quiet").is_err());
+    }
+}
