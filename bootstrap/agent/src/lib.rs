@@ -17,6 +17,7 @@ pub mod modules;
 pub mod network;
 pub mod protocol;
 pub mod server;
+pub mod tpm;
 mod work;
 
 pub use init::{is_init, run};

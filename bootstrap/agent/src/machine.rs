@@ -79,6 +79,7 @@ pub fn enrolment(root: &Path, arguments: &Arguments, by: &Attached) -> Enrolment
         serial_number: read("sys/class/dmi/id/product_serial"),
         boot_id: read("proc/sys/kernel/random/boot_id").unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        endorsement: None,
     }
 }
 

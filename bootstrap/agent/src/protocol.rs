@@ -2,11 +2,14 @@
 //!
 //! | request | body | answer |
 //! |---|---|---|
+//! | `POST /agent/v1/challenge` | [`Endorsement`] without a proof | [`Challenge`], for machines with a TPM |
 //! | `POST /agent/v1/enrol` | [`Enrolment`] | [`Enrolled`]; 403 when the server does not let this machine in |
 //! | `GET /agent/v1/instruction?after=ID` | | [`Instruction`] with another id than `ID`, or 204 when there is none for 30 s |
 //! | `POST /agent/v1/report` | [`Report`] | 204 |
 //! | `GET /agent/v1/config-drive` | | the files of the configuration drive, [`ConfigDrive`]; 404 when the host has none |
 //!
+//! A machine with a TPM shows its endorsement key and proves that it has it, each time that it enrols: the server pins the key at the first
+//! contact, and what shows another one, or none, is not that machine.
 //! The certificate of the first enrolment is the machine's for as long as it runs: the server lets nobody else speak for it. An agent
 //! enrols again with the same certificate whenever the server answers 401 (a server that was started anew).
 
@@ -45,6 +48,43 @@ pub struct Enrolment {
     pub boot_id: String,
     /// Version of the program.
     pub version: String,
+    /// The endorsement key of the machine's TPM, when it has one.
+    pub endorsement: Option<Endorsement>,
+}
+
+/// A TPM's endorsement key.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Endorsement {
+    /// Its public area (`TPMT_PUBLIC`), hexadecimal.
+    pub key: String,
+    /// The secret of the [`Challenge`], hexadecimal.
+    pub proof: String,
+}
+
+/// What only the TPM with an endorsement key can open, for the certificate that asks for it ([`crate::tpm::Binding`]).
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Challenge {
+    /// The credential (`TPM2B_ID_OBJECT` without its length), hexadecimal.
+    pub credential: String,
+    /// What its key is made of (`TPM2B_ENCRYPTED_SECRET` without its length), hexadecimal.
+    pub secret: String,
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of hexadecimal digits; `None` when they are none.
+pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let read = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.iter().map(read).collect()
 }
 
 /// The answer to an enrolment.

@@ -150,6 +150,10 @@ pub struct AgentStatus {
     /// That it was given its configuration drive, for an instruction.
     #[serde(rename = "configDrive", skip_serializing_if = "Option::is_none")]
     pub config_drive: Option<AgentHandover>,
+    /// The checksum of the public area of its TPM's endorsement key, in hexadecimal. What shows another
+    /// key, or none, is not let in under this name. Unset for machines without a TPM.
+    #[serde(rename = "endorsementKeySHA256", skip_serializing_if = "Option::is_none")]
+    pub endorsement_key_sha256: Option<String>,
     /// What it is made of. Unset until it was inspected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDetails>,

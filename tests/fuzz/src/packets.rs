@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
+use agent::tpm::EndorsementKey;
+use agent::tpm::wire::answer;
 use chrono::DateTime;
 use netboot::client::Processor;
 use netboot::dhcp4::boot::Offer;
@@ -113,4 +115,18 @@ pub fn tftp(bytes: &[u8]) -> String {
         None => "none".into(),
     };
     format!("{kind} {}", solicitation.is_some())
+}
+
+/// Answers of TPMs, and their endorsement keys.
+pub fn tpm(bytes: &[u8]) -> String {
+    let key = EndorsementKey::read(bytes).ok();
+    if let Some(key) = &key {
+        assert_eq!(EndorsementKey::read(&key.public()).ok().as_ref(), Some(key), "what is written is read");
+        assert_eq!(key.point().len(), 65);
+    }
+    let read = answer(bytes, 1).map(|(handles, mut reader)| {
+        let first = reader.sized().map(EndorsementKey::read).is_ok_and(|key| key.is_ok());
+        (handles.len(), first, reader.rest().is_empty())
+    });
+    format!("{} {:?}", key.is_some(), read.ok())
 }

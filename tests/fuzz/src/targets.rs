@@ -28,7 +28,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "json", words: &["\"a\":", "\\u00e9", "1E-7"], reader: || Box::new(json_body) },
     Target {
         name: "yaml",
@@ -171,6 +171,7 @@ pub const TARGETS: [Target; 15] = [
         words: &["\u{6}\0\u{ff}\u{7}", "\u{6}\u{11}", "\u{6}\u{13}", "\u{6}\u{15}", "\0\0\0\u{8}\u{3}"],
         reader: || Box::new(crate::rmcp::datagram),
     },
+    Target { name: "tpm", words: &["\0 ", "\0\u{1}"], reader: || Box::new(packets::tpm) },
     Target { name: "fru", words: &["\u{1}\u{1}", "\u{c1}"], reader: || Box::new(crate::rmcp::inventory) },
 ];
 

@@ -60,6 +60,8 @@ pub struct Design {
     pub disk_speed: Option<u64>,
     /// Its cable loses and doubles DHCP messages.
     pub loses_dhcp: bool,
+    /// Further devices, as QEMU's arguments with a space between each.
+    pub more: String,
 }
 
 /// A machine that can be switched on and off. Switched off when dropped.
@@ -211,6 +213,8 @@ impl Machine {
                 " -drive if=none,id=cd,format=raw,media=cdrom,readonly=on,file={image} -device ide-cd,id=cd0,drive=cd,bootindex=1"
             );
         }
+        text += " ";
+        text += &self.design.more;
         if self.design.loses_dhcp {
             text += &lossy::arguments(self.console.path());
         }

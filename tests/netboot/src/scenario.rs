@@ -94,6 +94,7 @@ impl Scenario {
             disk: 8 << 30,
             disk_speed: None,
             loses_dhcp: false,
+            more: String::new(),
         }
     }
 

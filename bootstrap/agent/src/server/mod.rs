@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 
 pub use trust::{Identity, authorities, client_config, image_client_config};
 
-use crate::protocol::{ConfigDrive, Enrolled, Enrolment, Instruction, Report};
+use crate::protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
 
 /// Bytes of an answer that the agent reads. A configuration drive holds 64 MiB at most.
 const ANSWER_BYTES_MAX: usize = 96 << 20;
@@ -92,6 +92,19 @@ impl Server {
         match answer {
             Ok((_, body)) => serde_json::from_slice(&body)
                 .with_context(|| format!("{}: an answer to the enrolment that is none", self.base)),
+            Err(Refusal::Unknown) => bail!("{} refuses this machine's certificate", self.base),
+            Err(Refusal::Other(error)) => Err(error),
+        }
+    }
+
+    /// A challenge for the TPM whose endorsement key this is.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or takes no such key.
+    pub async fn challenge(&self, key: &Endorsement) -> Result<Challenge> {
+        match self.ask(Method::POST, "/agent/v1/challenge", Some(key), ANSWER_TIME).await {
+            Ok((_, body)) => serde_json::from_slice(&body)
+                .with_context(|| format!("{}: an answer that is no challenge", self.base)),
             Err(Refusal::Unknown) => bail!("{} refuses this machine's certificate", self.base),
             Err(Refusal::Other(error)) => Err(error),
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::ring::digest::{SHA256, digest};
 use anyhow::{Context, Result};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::client::WebPkiServerVerifier;
@@ -32,6 +33,15 @@ impl Identity {
             certificate: certificate.der().clone(),
             key: PrivatePkcs8KeyDer::from(key.serialize_der()),
         })
+    }
+}
+
+impl Identity {
+    /// SHA-256 of the certificate.
+    pub fn sha256(&self) -> [u8; 32] {
+        let mut sum = [0; 32];
+        sum.copy_from_slice(digest(&SHA256, &self.certificate).as_ref());
+        sum
     }
 }
 

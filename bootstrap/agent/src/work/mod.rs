@@ -1,6 +1,7 @@
 //! What the agent does with its server: it enrols, reports, asks what to do, and does it.
 
 mod disks;
+mod endorsement;
 mod job;
 mod standing;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rustls::ClientConfig;
 
+use endorsement::Endorser;
 use job::{Job, Machine};
 use standing::Standing;
 
@@ -36,6 +38,8 @@ pub struct Agent {
     network: Network,
     devices: Devices,
     config: Arc<ClientConfig>,
+    certificate: [u8; 32],
+    endorser: Option<Endorser>,
     standing: Arc<Standing>,
 }
 
@@ -60,9 +64,21 @@ impl Agent {
         devices: Devices,
     ) -> Result<Self> {
         let roots = authorities(&configuration.certificate_authority)?;
-        let config = Arc::new(client_config(roots, &Identity::make()?)?);
+        let identity = Identity::make()?;
+        let (config, certificate) = (Arc::new(client_config(roots, &identity)?), identity.sha256());
         let standing = Arc::new(Standing::new(tools.journal.clone()));
-        Ok(Self { tools, arguments, configuration, network, devices, config, standing })
+        let endorser = None;
+        Ok(Self {
+            tools,
+            arguments,
+            configuration,
+            network,
+            devices,
+            config,
+            certificate,
+            endorser,
+            standing,
+        })
     }
 
     /// Works, for ever.
@@ -71,6 +87,7 @@ impl Agent {
     /// None; the type says that it does not return.
     pub async fn work(mut self) -> Result<Infallible> {
         let mut job: Option<Job> = None;
+        self.endorser = Endorser::find(&self.tools).await;
         loop {
             let (server, by, enrolled) = self.enrol().await;
             self.tools.journal.line(format!(
@@ -98,16 +115,26 @@ impl Agent {
             for by in &attached {
                 for base in &self.configuration.servers {
                     let server = Server::new(base, &self.config, Some(by.address.into()));
-                    let enrolment = enrolment(Path::new("/"), &self.arguments, by);
-                    match server.enrol(&enrolment).await {
-                        Ok(enrolled) => return (server, by.clone(), enrolled),
-                        Err(error) => {
-                            let text = format!("cannot enrol by {}: {error:#}", by.link.name);
-                            if text != said {
-                                self.tools.journal.line(&text);
-                                said = text;
-                            }
+                    let mut enrolment = enrolment(Path::new("/"), &self.arguments, by);
+                    let mut failed = Vec::new();
+                    if let Some(endorser) = &mut self.endorser {
+                        match endorser.endorse(&server, self.certificate).await {
+                            Ok(endorsement) => enrolment.endorsement = Some(endorsement),
+                            // The server knows whether it can do without.
+                            Err(error) => failed.push(format!("no use of the TPM: {error:#}")),
                         }
+                    }
+                    let enrolled = server.enrol(&enrolment).await;
+                    if let Err(error) = &enrolled {
+                        failed.push(format!("cannot enrol by {}: {error:#}", by.link.name));
+                    }
+                    let text = failed.join("; ");
+                    if !text.is_empty() && text != said {
+                        self.tools.journal.line(&text);
+                        said = text;
+                    }
+                    if let Ok(enrolled) = enrolled {
+                        return (server, by.clone(), enrolled);
                     }
                 }
             }

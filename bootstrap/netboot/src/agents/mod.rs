@@ -2,6 +2,7 @@
 //!
 //! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them.
 
+pub mod endorsement;
 pub mod handover;
 pub mod record;
 mod service;
@@ -20,6 +21,9 @@ pub enum Refusal {
     /// Its token is not what it must be.
     #[error("the one-time token of the machine {0}: restart the machine, so that it is told another one")]
     Token(&'static str),
+    /// Its TPM is not what it must be.
+    #[error("{0}")]
+    Endorsement(String),
     /// What it says is not what the protocol has.
     #[error("{0}")]
     Malformed(String),

@@ -37,6 +37,8 @@ pub struct Newcomer<'a> {
     pub enrolment: &'a Enrolment,
     /// The checksum of its certificate.
     pub certificate: &'a str,
+    /// The checksum of the endorsement key of its TPM, which it has proved to have.
+    pub endorsement: Option<&'a str>,
     /// Where it speaks from.
     pub address: IpAddr,
     /// The machine that has this address by its lease.
@@ -60,7 +62,7 @@ impl Newcomer<'_> {
 ///
 /// # Errors
 /// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address, or when the
-/// machine already runs with another certificate.
+/// machine already runs with another certificate; [`Refusal::Endorsement`] when the machine is known by another TPM.
 pub fn admit(
     newcomer: &Newcomer<'_>,
     known: Option<&AgentStatus>,
@@ -79,6 +81,10 @@ pub fn admit(
         )));
     }
     let Some(known) = known else { return token(newcomer, now).map(|()| mac) };
+    if let Some(pinned) = known.endorsement_key_sha256.as_deref() {
+        // Who has the TPM is the machine, whatever became of its certificate.
+        return if newcomer.endorsement == Some(pinned) { Ok(mac) } else { Err(other_tpm(mac, newcomer)) };
+    }
     let pinned = known.certificate_sha256.as_deref();
     let is_same_start = known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str());
     if pinned == Some(newcomer.certificate) && is_same_start {
@@ -100,6 +106,15 @@ pub fn admit(
         )));
     }
     Ok(mac)
+}
+
+fn other_tpm(mac: MacAddress, newcomer: &Newcomer<'_>) -> Refusal {
+    let shown = if newcomer.endorsement.is_some() { "another one" } else { "none" };
+    Refusal::Endorsement(format!(
+        "machine {mac} is known by the endorsement key of its TPM, and now shows {shown}: it may be another machine. If its mainboard or TPM was \
+         exchanged, switched off or reset, let it be known anew: kubectl delete agents.netboot.firstlight.dev {}",
+        mac.dashed()
+    ))
 }
 
 /// A machine that was told a token shows it, and nobody shows one that was shown before.
@@ -138,6 +153,9 @@ pub fn enrolled(
         "bootTokenSHA256": newcomer.token(),
         "lastSeenTime": rfc3339(now),
     });
+    if let Some(key) = newcomer.endorsement {
+        status["endorsementKeySHA256"] = key.into();
+    }
     if let Some(mode) = newcomer.boot_mode {
         status["bootMode"] = mode.into();
     }

@@ -42,6 +42,7 @@ fn who_is_let_in() {
         let newcomer = Newcomer {
             enrolment: &enrolment,
             certificate,
+            endorsement: None,
             address,
             lease_holder,
             heard,
@@ -81,6 +82,7 @@ fn a_token_lets_one_agent_in() {
         let newcomer = Newcomer {
             enrolment: &enrolment,
             certificate: "aa",
+            endorsement: None,
             address: IpAddr::from([10, 0, 0, 9]),
             lease_holder: None,
             heard: None,
@@ -95,6 +97,51 @@ fn a_token_lets_one_agent_in() {
 }
 
 #[test]
+fn a_machine_is_known_by_its_tpm() {
+    let known = |key: Option<&str>| AgentStatus {
+        certificate_sha256: Some("aa".into()),
+        boot_id: Some("first".into()),
+        endorsement_key_sha256: key.map(str::to_owned),
+        last_seen_time: Some(rfc3339(at(0))),
+        ..AgentStatus::default()
+    };
+    // What is pinned, what is shown, the certificate, and whether that is let in.
+    let cases = [
+        ("pinned at the first contact", None, Some("ek"), "aa", true),
+        ("it still runs with another certificate", None, Some("ek"), "bb", false),
+        ("its own", Some("ek"), Some("ek"), "aa", true),
+        ("its own, after its certificate was lost", Some("ek"), Some("ek"), "bb", true),
+        ("another TPM", Some("ek"), Some("other"), "aa", false),
+        ("no TPM", Some("ek"), None, "aa", false),
+    ];
+    for (name, pinned, endorsement, certificate, expected) in cases {
+        let enrolment = enrolment("first");
+        let newcomer = Newcomer {
+            enrolment: &enrolment,
+            certificate,
+            endorsement,
+            address: IpAddr::from([10, 0, 0, 9]),
+            lease_holder: None,
+            heard: None,
+            boot_mode: None,
+            tokens: &[],
+        };
+        let status = known(pinned);
+        let admitted = admit(&newcomer, Some(&status), at(1));
+        assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
+        if let Err(Refusal::Endorsement(text)) = &admitted {
+            assert!(
+                text.contains("kubectl delete agents.netboot.firstlight.dev 52-54-00-00-00-01"),
+                "{text}"
+            );
+        }
+        assert_eq!(matches!(admitted, Err(Refusal::Endorsement(_))), !expected && pinned.is_some(), "{name}");
+        let status = &enrolled(&newcomer, MacAddress([1; 6]), Some(&status), at(1))["status"];
+        assert_eq!(status.get("endorsementKeySHA256").and_then(Value::as_str), endorsement, "{name}");
+    }
+}
+
+#[test]
 fn another_start_forgets_the_instruction_of_the_last() {
     let known = AgentStatus { boot_id: Some("first".into()), ..AgentStatus::default() };
     for (boot, expected) in [("first", false), ("second", true)] {
@@ -102,6 +149,7 @@ fn another_start_forgets_the_instruction_of_the_last() {
         let newcomer = Newcomer {
             enrolment: &enrolment,
             certificate: "aa",
+            endorsement: None,
             address: "::ffff:10.0.0.9".parse().unwrap(),
             lease_holder: None,
             heard: None,

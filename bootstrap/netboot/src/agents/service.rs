@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use agent::protocol::{ConfigDrive, Enrolled, Enrolment, Instruction, Report};
+use agent::protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
 use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -15,6 +15,7 @@ use schemas::netboot::Agent;
 use tokio::sync::Notify;
 
 use super::Refusal;
+use super::endorsement::Endorsements;
 use super::handover::{Handover, given, handover};
 use super::record::{self, Newcomer, REPORT_SECONDS, Reported};
 use crate::dhcp4::server::Addresses;
@@ -32,6 +33,7 @@ pub struct Agents {
     metadata: Arc<Metadata>,
     machines: Kube,
     recorder: Recorder,
+    endorsements: Endorsements,
     clock: Clock,
     random: Random,
     reported: Mutex<HashMap<String, Reported>>,
@@ -60,8 +62,27 @@ impl Agents {
         });
         let (clock, random) = (manager.clock().clone(), manager.random().clone());
         let recorder = manager.recorder("netboot");
-        let reported = Mutex::default();
-        Arc::new(Self { agents, addresses, metadata, machines, recorder, clock, random, reported, changed })
+        let (endorsements, reported) = (Endorsements::new(&random), Mutex::default());
+        Arc::new(Self {
+            agents,
+            addresses,
+            metadata,
+            machines,
+            recorder,
+            endorsements,
+            clock,
+            random,
+            reported,
+            changed,
+        })
+    }
+
+    /// What the TPM of a machine is to open before the machine enrols.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`].
+    pub fn challenge(&self, certificate: &str, endorsement: &Endorsement) -> Result<Challenge, Refusal> {
+        self.endorsements.challenge(certificate, endorsement)
     }
 
     /// Lets a machine in.
@@ -80,16 +101,29 @@ impl Agents {
         let key = NamespacedName::new("", named.map(|mac| mac.dashed()).unwrap_or_default());
         let heard = self.reported.lock().get(&key.name).and_then(Reported::heard);
         let tokens = self.tokens(enrolment);
-        let newcomer =
-            Newcomer { enrolment, certificate, address, lease_holder, heard, boot_mode, tokens: &tokens };
+        let endorsement = enrolment.endorsement.as_ref();
+        let endorsement = endorsement.map(|said| self.endorsements.proven(certificate, said)).transpose()?;
+        let newcomer = Newcomer {
+            enrolment,
+            certificate,
+            endorsement: endorsement.as_deref(),
+            address,
+            lease_holder,
+            heard,
+            boot_mode,
+            tokens: &tokens,
+        };
         let known = self.agents.get(&key);
         let status = known.as_ref().and_then(|agent| agent.status.as_ref());
         let now = self.clock.now();
         let mac = record::admit(&newcomer, status, now).inspect_err(|refusal| {
             tracing::warn!(%address, %refusal, "a machine is not let in");
-            if let Refusal::Token(_) = refusal {
-                self.alert(&key.name, "BootTokenRefused", &format!("{address} asks to be let in: {refusal}"));
-            }
+            let reason = match refusal {
+                Refusal::Token(_) => "BootTokenRefused",
+                Refusal::Endorsement(_) => "EndorsementKeyRefused",
+                _ => return,
+            };
+            self.alert(&key.name, reason, &format!("{address} asks to be let in: {refusal}"));
         })?;
         if known.is_none() {
             let metadata = ObjectMeta { name: Some(key.name.clone()), ..ObjectMeta::default() };

@@ -31,7 +31,7 @@ pub async fn answer(
         Err(refusal) => {
             let status = match refusal {
                 Refusal::Unknown => StatusCode::UNAUTHORIZED,
-                Refusal::Forbidden(_) | Refusal::Token(_) => StatusCode::FORBIDDEN,
+                Refusal::Forbidden(_) | Refusal::Token(_) | Refusal::Endorsement(_) => StatusCode::FORBIDDEN,
                 Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
                 Refusal::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
@@ -48,6 +48,10 @@ async fn respond(
     certificate: &str,
 ) -> Result<Response<file::Body>, Refusal> {
     match (request.method().clone(), path) {
+        (Method::POST, "challenge") => {
+            let endorsement = read(request).await?;
+            Ok(json(&agents.challenge(certificate, &endorsement)?))
+        }
         (Method::POST, "enrol") => {
             let enrolment = read(request).await?;
             Ok(json(&agents.enrol(certificate, peer.address.ip(), &enrolment).await?))

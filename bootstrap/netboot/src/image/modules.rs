@@ -15,6 +15,7 @@ const FOLDERS: &[&str] = &[
     "drivers/block/virtio_blk",
     "drivers/block/xen-blkfront",
     "drivers/bus",
+    "drivers/char/tpm",
     "drivers/hv",
     "drivers/message/fusion",
     "drivers/mmc",

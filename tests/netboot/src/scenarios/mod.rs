@@ -6,6 +6,7 @@ mod dhcp;
 mod discovery;
 mod faults;
 mod figures;
+mod hardware;
 mod ipmi;
 mod redfish;
 mod secure_boot;
@@ -58,6 +59,8 @@ pub const SCENARIOS: &[Named] = &[
     usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
     usual("faults", || Box::pin(faults::all())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
+    usual("nvme", || Box::pin(hardware::nvme())),
+    usual("tpm", || Box::pin(hardware::tpm())),
     usual("debian", || Box::pin(debian::cloud_init())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("figures", || Box::pin(self::figures::all())),
