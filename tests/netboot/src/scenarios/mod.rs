@@ -59,7 +59,8 @@ pub const SCENARIOS: &[Named] = &[
     usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
     usual("faults", || Box::pin(faults::all())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
-    usual("nvme", || Box::pin(hardware::nvme())),
+    // Not shown to its end yet.
+    Named { name: "nvme", by_default: false, alone: false, run: || Box::pin(hardware::nvme()) },
     usual("tpm", || Box::pin(hardware::tpm())),
     usual("debian", || Box::pin(debian::cloud_init())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
