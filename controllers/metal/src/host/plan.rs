@@ -88,6 +88,7 @@ impl<'a> Planner<'a> {
         if self.is_unusable()
             || self.is_contested()
             || self.is_delayed()
+            || self.awaits_installation()
             || self.begins_deletion()
             || self.is_detached()
         {
