@@ -204,6 +204,11 @@ fn a_host_from_another_management_cluster_keeps_its_status() {
     let mut world = World::new();
     world.power = Power::On;
     world.annotate(names::STATUS, &status);
+    world.annotate(names::PAUSED, "metal3.io/capm3");
+    let before = world.host.clone();
+    world.step();
+    assert_eq!(world.host, before, "not even an empty status");
+    world.host.metadata.annotations.get_or_insert_default().remove(names::PAUSED);
     world.step();
     let annotated =
         |world: &World| world.host.metadata.annotations.iter().flatten().any(|(key, _)| key == names::STATUS);

@@ -155,7 +155,8 @@ fn efi_x86() -> Vec<u8> {
 /// raspi-firmware, Fedora's ipxe-bootimgs-x86 and -aarch64, Ubuntu's linux-firmware-raspi. Beside each file what becomes of it.
 #[test]
 fn boot_programs_of_packages() {
-    let packages: [(&str, &[(&str, Option<&str>)]); 5] = [
+    type Files<'a> = &'a [(&'a str, Option<&'a str>)];
+    let packages: [(&str, Files<'_>); 5] = [
         (
             "Debian 12",
             &[
