@@ -43,7 +43,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts everything that `options` say. When it returns, the API answers and the kubeconfig is written.
+    /// Starts everything that `options` say. When it returns, the API answers and the kubeconfig is written. Where machines are started over
+    /// the network, the API answers once they can be.
     ///
     /// # Errors
     /// A directory that another process holds or that is damaged, a port in use, a disk that refuses.
@@ -71,6 +72,15 @@ impl Process {
         inventory::record(&plane, options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
 
+        let manager = plane.manager();
+        // First of all that others see: where it can't start, nothing has answered and nobody has worked.
+        let (netboot, images) = match netboot::start(&options.netboot, &directory, &manager).await {
+            Ok(started) => started,
+            Err(error) => {
+                manager.stop().await;
+                return Err(error);
+            }
+        };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
         write_private(&kubeconfig, certificates.kubeconfig(address)?.as_bytes())?;
         let tls = Tls::new(certificates.server_config()?);
@@ -84,9 +94,7 @@ impl Process {
             tls.replace(certificates.server_config()?);
             write_private(&renewed_kubeconfig, certificates.kubeconfig(address)?.as_bytes())
         }));
-        let manager = plane.manager();
         start_controllers(&manager, options.controllers, &options.netboot.interfaces);
-        let (netboot, images) = netboot::start(&options.netboot, &directory, &manager).await?;
         if options.controllers.metal {
             metal::preprovisioning::start(&manager, images);
         }

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::path::Path;
+
 use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
 use firstlight::commands::metal::approve::approve;
 use firstlight::commands::metal::hosts::gather;
 use firstlight::commands::metal::import::import;
 use firstlight::commands::metal::power::{restart, set_power};
+use firstlight::netboot::NetbootOptions;
 use firstlight::process::Process;
 use firstlight::reboot::RebootRequest;
 use k8s_openapi::api::core::v1::Secret;
@@ -22,18 +25,21 @@ struct Server {
     _place: tempfile::TempDir,
 }
 
+fn options(place: &Path) -> ServerOptions {
+    ServerOptions {
+        directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
+        listen: "127.0.0.1:0".parse().unwrap(),
+        kubeconfig: None,
+        store: StoreChoice::Memory,
+        controllers: "none".parse().unwrap(),
+        netboot: Default::default(),
+    }
+}
+
 impl Server {
     async fn start() -> Self {
         let place = tempfile::tempdir().unwrap();
-        let options = ServerOptions {
-            directory: DirectoryOptions { data_dir: Some(place.path().to_owned()) },
-            listen: "127.0.0.1:0".parse().unwrap(),
-            kubeconfig: None,
-            store: StoreChoice::Memory,
-            controllers: "none".parse().unwrap(),
-            netboot: Default::default(),
-        };
-        let process = Process::start(&options).await.unwrap();
+        let process = Process::start(&options(place.path())).await.unwrap();
         let client = process.plane.client("test");
         Self { process, client, _place: place }
     }
@@ -168,11 +174,13 @@ async fn one_wrong_line_and_nothing_is_created() {
         ("node-2,52:54:00:00:00:02,,,,hunter2", "hosts.csv:3: provided string was not `true` or `false`"),
         (
             "node-2,52:54,,,,",
-            "hosts.csv:3: BareMetalHost node-2: BareMetalHost.metal3.io \"node-2\" is invalid: spec.bootMACAddress: ",
+            "hosts.csv:3: mac: \"52:54\" is not a MAC address: write it as 52:54:00:12:34:56",
         ),
+        ("node-2,52:54:00:00:00:0g,,,,", "hosts.csv:3: mac: \"52:54:00:00:00:0g\" is not a MAC address"),
         (
             "node-2,52:54:00:00:00:02,irmc://192.0.2.7,admin,hunter2,",
-            "hosts.csv:3: BareMetalHost node-2: BareMetalHost.metal3.io \"node-2\" is invalid: spec.bmc.address: ",
+            "hosts.csv:3: BareMetalHost node-2: BareMetalHost.metal3.io \"node-2\" is invalid: spec.bmc.address: \
+             Invalid value: \"irmc://192.0.2.7\": unknown scheme \"irmc\": use one of ipmi, ",
         ),
         ("node_2,52:54:00:00:00:02,,,,", "hosts.csv:3: BareMetalHost node_2: "),
     ] {
@@ -301,4 +309,24 @@ async fn unknown_machines_are_approved() {
     let error = agents.create(&PostParams::default(), &wrong).await.unwrap_err().to_string();
     assert!(error.contains("Deploy needs an image: set image"), "{error}");
     server.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cannot_start_machines_does_not_start_at_all() {
+    let place = tempfile::tempdir().unwrap();
+    let options = |interface: &str| ServerOptions {
+        netboot: NetbootOptions { interfaces: vec![interface.to_owned()], ..NetbootOptions::default() },
+        ..options(place.path())
+    };
+    for (interface, expected) in [
+        ("eth77", "there is no interface \"eth77\"; this machine has "),
+        ("lo", "there is no kernel to boot machines with: "),
+    ] {
+        let error = Process::start(&options(interface)).await.err().map(|error| format!("{error:#}"));
+        assert!(error.as_ref().is_some_and(|error| error.starts_with(expected)), "{interface}: {error:?}");
+        assert!(!place.path().join("kubeconfig").exists(), "nobody is told of a server that is not there");
+    }
+    // The directory is free again.
+    let process = Process::start(&self::options(place.path())).await.unwrap();
+    process.stop().await;
 }

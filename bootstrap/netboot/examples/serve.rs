@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         unified: one(path()),
         kernels: one(path()),
         initial: one(path()),
-        tftp: path(),
+        tftp: path().into_iter().collect(),
         arguments: "console=ttyS0".into(),
     };
     if path().is_some_and(|mode| mode.as_os_str() == "proxy") {

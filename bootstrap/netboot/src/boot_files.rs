@@ -16,14 +16,14 @@ pub struct BootFiles {
     pub kernels: BTreeMap<Processor, PathBuf>,
     /// Their first file systems, with the agent.
     pub initial: BTreeMap<Processor, PathBuf>,
-    /// A folder with files for TFTP: iPXE's programs, a Raspberry Pi's boot loader.
-    pub tftp: Option<PathBuf>,
+    /// Folders with files for TFTP: iPXE's programs, a Raspberry Pi's boot loader. Of two files of a name the first counts.
+    pub tftp: Vec<PathBuf>,
     /// Arguments of the kernel, beside those of the server.
     pub arguments: String,
 }
 
 impl BootFiles {
-    /// The names of the files in the folder for TFTP, those of subfolders with a slash.
+    /// The names of the files in the folders for TFTP, those of subfolders with a slash.
     ///
     /// # Errors
     /// [`Error::File`] when a folder cannot be read.
@@ -66,7 +66,8 @@ impl BootFiles {
                 }
             }
         }
-        self.tftp.as_ref().filter(|_| tftp.contains(name)).map(|folder| folder.join(name))
+        let mut places = self.tftp.iter().map(|folder| folder.join(name));
+        places.find(|path| tftp.contains(name) && path.is_file())
     }
 
     /// All files by name, for a check at the start.

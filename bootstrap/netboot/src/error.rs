@@ -1,6 +1,6 @@
 //! Why a service cannot start, or cannot do what it was asked for.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// Why a service cannot start, or cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub enum Error {
         /// The interface.
         interface: String,
         /// The other server.
-        server: Ipv4Addr,
+        server: IpAddr,
     },
     /// A file that is to be served cannot be read.
     #[error("{path}: {source}")]

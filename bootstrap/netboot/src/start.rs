@@ -195,7 +195,7 @@ impl Starting<'_> {
         let server = dhcp4::server::Server::open(link, self.handle.addresses.clone())?;
         if asked.mode == Mode::Full
             && !asked.beside_other_server
-            && let Some(server) = dhcp4::probe::other_server(&interface, &self.doors.random).await?
+            && let Some(server) = self.other_server(asked, &interface).await?
         {
             return Err(Error::OtherServer { interface: asked.name.clone(), server });
         }
@@ -222,6 +222,23 @@ impl Starting<'_> {
         Ok(())
     }
 
+    /// Another server that gives addresses of a kind that this one gives. Both are looked for at once.
+    async fn other_server(
+        &self,
+        asked: &InterfaceConfiguration,
+        interface: &Interface,
+    ) -> Result<Option<IpAddr>, Error> {
+        let random = &self.doors.random;
+        let six = async {
+            match asked.prefix_v6 {
+                Some(_) => dhcp6::probe::other_server(interface, random).await,
+                None => Ok(None),
+            }
+        };
+        let (four, six) = tokio::try_join!(dhcp4::probe::other_server(interface, random), six)?;
+        Ok(four.map(IpAddr::V4).or(six))
+    }
+
     /// DHCP for IPv6, where the interface has an address that machines can load boot files from.
     fn ipv6(&mut self, asked: &InterfaceConfiguration, interface: &Interface) -> Result<(), Error> {
         let near = |address: &&Ipv6Addr| !address.is_unicast_link_local();
@@ -242,6 +259,7 @@ impl Starting<'_> {
             interface: asked.name.clone(),
             mac: interface.mac,
             prefix: asked.prefix_v6.filter(|_| asked.mode != Mode::Proxy),
+            known_only: asked.mode == Mode::Reservations,
             offer: self.offer((*server).into()),
         };
         let server = dhcp6::server::Server::open(interface, link, self.doors.directory.clone())?;

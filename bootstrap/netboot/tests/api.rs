@@ -172,7 +172,7 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     let instruction = instruction.unwrap().unwrap();
     assert!(matches!(instruction.action, Action::Deploy(_)), "{instruction:?}");
     assert_eq!(agents.instruction("aa", "deploy1").await, Ok(None), "it has it");
-    let drive = agents.config_drive("aa").await.unwrap().unwrap();
+    let drive = agents.config_drive("aa", HTTP).await.unwrap().unwrap();
     assert_eq!(drive.files["openstack/latest/user_data"], "#cloud-config\n");
 
     let progress =
@@ -243,12 +243,20 @@ async fn alerted(manager: &Manager, reason: &str) {
     panic!("no event {reason}");
 }
 
+/// Has the host's user data go another way than by its drive.
+async fn by(manager: &Manager, (hosts, key): (Objects<BareMetalHost>, NamespacedName), way: &str) {
+    let annotations = json!({ netboot::metadata::channel::USER_DATA: way });
+    hosts.merge(&key, None, json!({ "metadata": { "annotations": annotations } })).await.unwrap();
+    manager.clock().sleep(Duration::from_secs(1)).await;
+}
+
+const HTTP: &str = "http://10.0.0.1:8080";
 const MINE: [u8; 4] = [10, 0, 0, 9];
 
 #[tokio::test(start_paused = true)]
 async fn user_data_is_told_to_its_machine_once() {
     let manager = manager().await;
-    let _host = host(&manager, "provisioned").await;
+    by(&manager, host(&manager, "provisioned").await, "http").await;
     Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
     let site = services(&manager).await;
     let (status, text) = ask(&site, "/nocloud/meta-data", MINE).await;
@@ -270,7 +278,7 @@ async fn user_data_is_told_to_its_machine_once() {
 #[tokio::test(start_paused = true)]
 async fn user_data_waits_fifteen_minutes() {
     let manager = manager().await;
-    let _host = host(&manager, "provisioned").await;
+    by(&manager, host(&manager, "provisioned").await, "http").await;
     Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
     let site = services(&manager).await;
     manager.clock().sleep(Duration::from_secs(15 * 60)).await;
@@ -281,7 +289,7 @@ async fn user_data_waits_fifteen_minutes() {
 #[tokio::test(start_paused = true)]
 async fn a_configuration_drive_is_given_once_for_each_instruction() {
     let manager = manager().await;
-    let (_, _) = host(&manager, "provisioning").await;
+    let (hosts, name) = host(&manager, "provisioning").await;
     let agents = services(&manager).await.agents.unwrap();
     agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
     let objects: Objects<Agent> = manager.objects();
@@ -292,14 +300,87 @@ async fn a_configuration_drive_is_given_once_for_each_instruction() {
         objects.merge(&key, None, json!({ "spec": { "instruction": instruction } })).await.unwrap();
     };
     instruct("deploy/1").await;
-    assert!(agents.config_drive("aa").await.unwrap().is_some());
-    assert!(agents.config_drive("aa").await.unwrap().is_some(), "the connection broke");
+    assert!(agents.config_drive("aa", HTTP).await.unwrap().is_some());
+    assert!(agents.config_drive("aa", HTTP).await.unwrap().is_some(), "the connection broke");
     manager.clock().sleep(Duration::from_secs(180)).await;
     let agents = services(&manager).await.agents.unwrap();
-    assert!(matches!(agents.config_drive("aa").await, Err(Refusal::Forbidden(_))));
+    assert!(matches!(agents.config_drive("aa", HTTP).await, Err(Refusal::Forbidden(_))));
     alerted(&manager, "ConfigDriveAskedAgain").await;
+    // Provisioned once more.
+    let again =
+        json!({ "operationHistory": { "provision": { "start": "2026-11-22T09:02:00Z", "end": null } } });
+    hosts.merge(&name, Some("status"), json!({ "status": again })).await.unwrap();
     instruct("deploy/2").await;
-    assert!(agents.config_drive("aa").await.unwrap().is_some());
+    assert!(agents.config_drive("aa", HTTP).await.unwrap().is_some());
+}
+
+/// An agent that was told to deploy, and its object.
+async fn deploys(manager: &Manager, site: &Site) -> (Arc<Agents>, Objects<Agent>, NamespacedName) {
+    let agents = site.agents.clone().unwrap();
+    agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
+    let objects: Objects<Agent> = manager.objects();
+    let key = NamespacedName::new("", "52-54-00-00-00-01");
+    let instruction = json!({ "id": "deploy/2026-11-22T08:50:00Z", "action": "Deploy", "configDrive": true,
+        "bootID": "first", "image": { "url": "http://10.0.0.1/image" } });
+    objects.merge(&key, None, json!({ "spec": { "instruction": instruction } })).await.unwrap();
+    (agents, objects, key)
+}
+
+#[tokio::test(start_paused = true)]
+async fn user_data_of_a_drive_is_told_to_nobody_else() {
+    let manager = manager().await;
+    let _host = host(&manager, "provisioned").await;
+    Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    let (agents, ..) = deploys(&manager, &site).await;
+    let drive = agents.config_drive("aa", HTTP).await.unwrap().unwrap();
+    assert_eq!(drive.files["openstack/latest/user_data"], "#cloud-config\n");
+    assert_eq!(ask(&site, "/ignition", MINE).await.0, 404);
+    assert_eq!(ask(&site, "/nocloud/meta-data", MINE).await.0, 200, "what is no secret is told");
+    alerted(&manager, "UserDataRefused").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn user_data_that_went_over_http_is_on_no_drive() {
+    let manager = manager().await;
+    let (hosts, key) = host(&manager, "provisioning").await;
+    Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
+    by(&manager, (hosts.clone(), key.clone()), "http").await;
+    let site = services(&manager).await;
+    let (agents, ..) = deploys(&manager, &site).await;
+    let drive = agents.config_drive("aa", HTTP).await.unwrap().unwrap();
+    assert!(!drive.files.contains_key("openstack/latest/user_data"), "it goes another way");
+    manager.clock().sleep(Duration::from_secs(180)).await;
+    assert_eq!(ask(&site, "/nocloud/user-data", MINE).await.0, 200);
+    by(&manager, (hosts, key), "drive").await;
+    assert!(matches!(agents.config_drive("aa", HTTP).await, Err(Refusal::Forbidden(_))));
+    alerted(&manager, "ConfigDriveAskedAgain").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_url_on_the_drive_has_a_token_that_opens_once_and_for_its_machine_alone() {
+    let manager = manager().await;
+    by(&manager, host(&manager, "provisioned").await, "url").await;
+    Kube::start(&manager, false).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    let (agents, objects, key) = deploys(&manager, &site).await;
+    let drive = agents.config_drive("aa", HTTP).await.unwrap().unwrap();
+    let on_drive = &drive.files["openstack/latest/user_data"];
+    let url = on_drive.strip_prefix("#include-once\n").unwrap().trim_end();
+    let path = url.strip_prefix(HTTP).unwrap();
+    assert_eq!(path.len(), "/metadata//nocloud/user-data".len() + 32, "{path}");
+    let kept = serde_json::to_string(&*objects.get(&key).unwrap()).unwrap();
+    assert!(!kept.contains(path.split('/').nth(2).unwrap()), "its checksum is kept");
+
+    assert_eq!(ask(&site, "/ignition", MINE).await.0, 404, "without the token");
+    assert_eq!(ask(&site, "/metadata/0123/ignition", MINE).await.0, 404, "with another one");
+    alerted(&manager, "UserDataTokenRefused").await;
+    assert_eq!(ask(&site, path, [10, 0, 0, 10]).await.0, 404, "from another machine");
+    let ignition = path.replace("nocloud/user-data", "ignition");
+    assert_eq!(ask(&site, &ignition, MINE).await, (200, "#cloud-config\n".to_owned()));
+    manager.clock().sleep(Duration::from_secs(180)).await;
+    assert_eq!(ask(&site, &ignition, MINE).await.0, 404, "once");
+    alerted(&manager, "UserDataAskedAgain").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,24 +34,31 @@ fn inside(name: &str, prepare: &str) -> bool {
 
 const ADDRESS: &str = "ip link set lo up && ip address add 10.77.0.1/24 dev lo &&";
 
-/// Why the services do not start on the loopback interface.
-fn start() -> Error {
-    let configuration = Configuration {
-        interfaces: vec![InterfaceConfiguration::new("lo")],
+fn configuration(interface: InterfaceConfiguration) -> Configuration {
+    Configuration {
+        interfaces: vec![interface],
         boot: Default::default(),
         images: None,
         http_port: 8080,
         https_port: 8443,
         tls: None,
-    };
-    let doors = Doors {
+    }
+}
+
+fn doors() -> Doors {
+    Doors {
         clock: Clock::system(),
         random: Random::system(),
         directory: Arc::new(Memory::default()),
         kube: None,
-    };
+    }
+}
+
+/// Why the services do not start on the loopback interface.
+fn start() -> Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { netboot::start(configuration, doors).await.err().expect("no start") })
+    let configuration = configuration(InterfaceConfiguration::new("lo"));
+    runtime.block_on(async { netboot::start(configuration, doors()).await.err().expect("no start") })
 }
 
 #[test]
@@ -91,5 +98,29 @@ fn somebody_who_is_not_root() {
         let error = start().to_string();
         assert!(error.contains("not permitted: run as root"), "{error}");
         assert!(error.contains("CAP_NET_BIND_SERVICE and CAP_NET_RAW"), "{error}");
+    }
+}
+
+#[test]
+fn another_server_gives_addresses_of_ipv6() {
+    let prepare = "ip link add va type veth peer name vb && \
+        for one in va vb; do echo 0 > /proc/sys/net/ipv6/conf/$one/accept_dad; ip link set $one up; done; \
+        ip address add fd00:1::1/64 dev va nodad && ip address add 10.77.0.1/24 dev va && ip address add 10.77.0.2/24 dev vb && \
+        ip address add fd00:1::2/64 dev vb nodad &&";
+    if inside("another_server_gives_addresses_of_ipv6", prepare) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let random = Random::system();
+            let look = async || {
+                netboot::dhcp6::probe::other_server(&Interface::find("vb").unwrap(), &random).await.unwrap()
+            };
+            assert_eq!(look().await, None, "it is alone");
+            let mut interface = InterfaceConfiguration::new("va");
+            interface.prefix_v6 = Some("fd00:1::".parse().unwrap());
+            let handle = netboot::start(configuration(interface), doors()).await.unwrap();
+            let found = look().await;
+            assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
+            handle.stop().await;
+        });
     }
 }

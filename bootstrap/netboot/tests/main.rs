@@ -5,4 +5,5 @@ mod bad_input;
 mod http;
 mod packets;
 mod recorded;
+mod server;
 mod tftp;

@@ -1,31 +1,15 @@
 //! What kinds of machines are told to boot that no recording is of, from the bytes of their questions to those of the answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
-use chrono::DateTime;
 use netboot::MacAddress;
-use netboot::client::Processor;
-use netboot::dhcp4::boot::Offer;
 use netboot::dhcp4::leases::Leases;
 use netboot::dhcp4::packet::{Kind, Packet};
-use netboot::dhcp4::plan::{Known, Link, Mode, plan};
-use netboot::dhcp4::subnet::{Network, Subnet};
 use netboot::dhcp4::{self, options};
 use netboot::dhcp6;
-use netboot::machine::{Boot, Machine};
 
-const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-
-fn offer(server: IpAddr, tftp: &[&str]) -> Offer {
-    let tftp: BTreeSet<String> = tftp.iter().map(|name| (*name).to_owned()).collect();
-    Offer { server, http_port: 8080, unified: [Processor::X86_64, Processor::Aarch64].into(), tftp }
-}
-
-fn agent() -> Machine {
-    Machine { boot: Boot::Agent, ..Machine::default() }
-}
+use crate::server::{SERVER, answer, machine, offer};
 
 /// The bytes of a first message: header, cookie, options.
 fn discover(mac: [u8; 6], given: &[(u8, &[u8])]) -> Vec<u8> {
@@ -44,25 +28,7 @@ fn discover(mac: [u8; 6], given: &[(u8, &[u8])]) -> Vec<u8> {
 }
 
 fn offered(bytes: &[u8], tftp: &[&str]) -> Packet {
-    let pool = "10.77.0.128-10.77.0.254".parse().unwrap();
-    let link = Link {
-        interface: "br0".into(),
-        mode: Mode::Full,
-        server: SERVER,
-        subnets: vec![Subnet::new(Network { address: SERVER, prefix: 24 }, vec![pool])],
-        offer: offer(SERVER.into(), tftp),
-    };
-    let machine = agent();
-    let known = Known {
-        link: &link,
-        port: 67,
-        source: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 68),
-        machine: &machine,
-        reserved: &|_| None,
-        now: DateTime::UNIX_EPOCH,
-    };
-    let request = Packet::read(bytes).unwrap();
-    let answer = plan(&request, &known, &mut Leases::default()).answer.expect("an answer");
+    let answer = answer(&Packet::read(bytes).unwrap(), tftp, &mut Leases::default());
     Packet::read(&answer.packet.write(answer.largest)).unwrap()
 }
 
@@ -143,6 +109,7 @@ fn firmware_boots_over_version_6() {
         interface: "br0".into(),
         mac: MacAddress([2; 6]),
         prefix: Some("fd77::".parse().unwrap()),
+        known_only: false,
         offer: offer(server.into(), &["snponly.efi"]),
     };
     let association: (u16, &[u8]) = (3, &[0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -180,7 +147,7 @@ fn firmware_boots_over_version_6() {
             }
             let request = dhcp6::packet::Packet::read(&message(kind, &given)).unwrap();
             let mac = dhcp6::plan::machine_of(&request, "fe80::1".parse().unwrap()).unwrap();
-            let answer = dhcp6::plan::plan(&request, mac, &agent(), &link).expect("an answer");
+            let answer = dhcp6::plan::plan(&request, mac, &machine(), &link).expect("an answer");
             let answer = dhcp6::packet::Packet::read(&answer.write()).unwrap();
             let told = answer.options.get(59).map(|url| String::from_utf8(url.to_vec()).unwrap());
             assert_eq!((answer.kind, &told), (answered, &url), "{name}");

@@ -1,19 +1,14 @@
 //! What real clients sent (OVMF 2022.11, iPXE 1.0.0+git-20190125, the agent) is understood.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-
-use chrono::DateTime;
 use netboot::client::{Architecture, Processor, Program};
-use netboot::dhcp4::boot::Offer;
 use netboot::dhcp4::leases::Leases;
 use netboot::dhcp4::options;
 use netboot::dhcp4::packet::{Kind, Packet};
-use netboot::dhcp4::plan::{Known, Link, Mode, plan};
-use netboot::dhcp4::subnet::{Network, Subnet};
-use netboot::machine::{Boot, Machine};
 use netboot::tftp::packet::{Message, Options, Request};
 use netboot::{MacAddress, router};
+
+use crate::server::answer;
 
 fn recorded(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/tests/recorded/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -21,20 +16,6 @@ fn recorded(name: &str) -> Vec<u8> {
 
 #[test]
 fn machines_are_offered_what_they_can_boot() {
-    const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-    let pool = "10.77.0.128-10.77.0.254".parse().unwrap();
-    let link = Link {
-        interface: "br0".into(),
-        mode: Mode::Full,
-        server: SERVER,
-        subnets: vec![Subnet::new(Network { address: SERVER, prefix: 24 }, vec![pool])],
-        offer: Offer {
-            server: SERVER.into(),
-            http_port: 8080,
-            unified: [Processor::X86_64].into(),
-            tftp: ["snponly.efi".to_owned()].into(),
-        },
-    };
     let uefi = Architecture::Uefi(Processor::X86_64);
     let http = Architecture::UefiHttp(Processor::X86_64);
     let script = |last| format!("http://10.77.0.1:8080/boot/script/52-54-00-00-00-0{last}.ipxe");
@@ -51,16 +32,7 @@ fn machines_are_offered_what_they_can_boot() {
         for (message, expected) in [("discover", Kind::Offer), ("request", Kind::Acknowledge)] {
             let request = Packet::read(&recorded(&format!("{client}-{message}"))).unwrap();
             assert_eq!(Program::of(&request), program, "{client}");
-            let machine = Machine { boot: Boot::Agent, ..Machine::default() };
-            let known = Known {
-                link: &link,
-                port: 67,
-                source: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 68),
-                machine: &machine,
-                reserved: &|_| None,
-                now: DateTime::UNIX_EPOCH,
-            };
-            let answer = plan(&request, &known, &mut leases).answer.expect("an answer");
+            let answer = answer(&request, &["snponly.efi"], &mut leases);
             assert_eq!(
                 (answer.packet.kind, answer.packet.file.as_str()),
                 (expected, file.as_str()),

@@ -25,7 +25,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
         std::fs::write(folder.path().join("boot"), &content).unwrap();
-        let boot = BootFiles { tftp: Some(folder.path().to_owned()), ..BootFiles::default() };
+        let boot = BootFiles { tftp: vec![folder.path().to_owned()], ..BootFiles::default() };
         let names = boot.tftp_names().unwrap();
         let server = Server::open(Interface::find("lo").unwrap(), 0, Files { boot, names }).unwrap();
         let (port, tasks, shutdown) = (server.port().unwrap(), TaskTracker::new(), CancellationToken::new());

@@ -10,7 +10,7 @@ use machinery::random::Random;
 use crate::network::{Network, Sockets};
 use crate::{
     Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Protocol, Result, Setting,
-    Settings, Subscription, Target, Task, TaskState, Verification, ipmi, limits, redfish,
+    Settings, Subscribed, Subscription, Target, Task, TaskState, Verification, ipmi, limits, redfish,
 };
 
 /// A baseboard management controller. What it cannot do is [`Error::Unsupported`].
@@ -65,6 +65,9 @@ pub trait Bmc: Send + Sync {
 
     /// How a task is getting on.
     fn task<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<TaskState>>;
+
+    /// Where the controller's events are sent already.
+    fn subscriptions(&self) -> BoxFuture<'_, Result<Vec<Subscribed>>>;
 
     /// Has the controller's events sent somewhere; the answer identifies the subscription.
     fn subscribe<'a>(&'a self, subscription: &'a Subscription) -> BoxFuture<'a, Result<String>>;

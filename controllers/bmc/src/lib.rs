@@ -21,6 +21,6 @@ pub use credentials::{Credentials, Verification};
 pub use error::{Error, Result};
 pub use model::{
     Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,
-    SettingLimits, SettingType, Settings, Subscription, Task, TaskState,
+    SettingLimits, SettingType, Settings, Subscribed, Subscription, Task, TaskState,
 };
 pub use target::{Privilege, Protocol, Target};

@@ -255,3 +255,14 @@ pub struct Subscription {
     /// Headers that it sends along, which may hold tokens.
     pub headers: BTreeMap<String, String>,
 }
+
+/// A subscription that a controller has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscribed {
+    /// What the controller calls it.
+    pub identifier: String,
+    /// Where events are sent.
+    pub destination: String,
+    /// What is sent along.
+    pub context: String,
+}

@@ -4,6 +4,9 @@
 //! does it: nothing at the target takes such a host for a new one. A host without a BMC in use gets what Metal3 wants to see of a host
 //! that it must not touch (`contract/metal3`, §3.5): detached, with an address that leads nowhere and credentials of nobody. When
 //! the Cluster works again where our controllers run, at the target or here, all that is taken back.
+//!
+//! A host that belongs to no Cluster moves with those of its namespace, and would be taken for a new one, or switched off when it is
+//! deleted at the source: it is handed over with one of them.
 
 use std::sync::Arc;
 
@@ -30,13 +33,12 @@ const READY: &str = "ready";
 const PROVIDER: &str = "metal3.io/capm3";
 /// The cluster that a host belongs to.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+/// On a host of no Cluster that was handed over: the Cluster with which it moves.
+const MOVES_WITH: &str = "metal.firstlight.dev/moves-with";
 /// In documentation only (RFC 5737): nothing answers there.
 const NOWHERE: &str = "ipmi://192.0.2.1";
 /// Of what hosts with a BMC were handed over with.
 const NOTHING: &str = "";
-
-/// Index of hosts: the cluster that each belongs to.
-const BY_CLUSTER: &str = "metal-host-cluster";
 
 /// Starts the controller.
 pub fn start(manager: &Manager) {
@@ -46,12 +48,11 @@ pub fn start(manager: &Manager) {
         secrets: manager.objects(),
     };
     let hosts: Objects<BareMetalHost> = reconciler.hosts.clone();
-    hosts.index(BY_CLUSTER, |host| cluster_of(host).iter().map(ToString::to_string).collect());
     Controller::new(manager, "baremetalhost-hand-over")
         .reconciles(&reconciler.hosts.clone())
         .watches(&reconciler.clusters.clone(), move |change| {
-            let of_cluster = hosts.by_index(BY_CLUSTER, &change.name().to_string());
-            of_cluster.iter().map(|host| NamespacedName::of(host.as_ref())).collect()
+            let beside = hosts.in_namespace(&change.name().namespace);
+            beside.iter().map(|host| NamespacedName::of(host.as_ref())).collect()
         })
         .reads(&reconciler.secrets.clone())
         .start(reconciler);
@@ -63,9 +64,17 @@ struct HandOverReconciler {
     secrets: Objects<Secret>,
 }
 
-fn cluster_of(host: &BareMetalHost) -> Option<NamespacedName> {
-    let name = engine::object::label(host, CLUSTER_NAME)?;
-    Some(NamespacedName::new(host.metadata.namespace.clone().unwrap_or_default(), name))
+/// The Cluster with which a host moves, of those in its namespace: its own, or that with which it was handed over; one that belongs to
+/// none moves with any that does.
+fn cluster_of(host: &BareMetalHost, mut clusters: Vec<Arc<Cluster>>) -> Option<Arc<Cluster>> {
+    let name = engine::object::label(host, CLUSTER_NAME).or_else(|| annotation(host, MOVES_WITH));
+    if let Some(name) = name {
+        return clusters.into_iter().find(|cluster| cluster.metadata.name.as_deref() == Some(name));
+    }
+    clusters.sort_by_key(|cluster| {
+        (annotation(cluster.as_ref(), MOVING).is_none(), cluster.metadata.name.clone())
+    });
+    clusters.into_iter().next()
 }
 
 /// What is done about a host.
@@ -87,6 +96,10 @@ fn plan(host: &BareMetalHost, cluster: &Cluster) -> Result<Plan> {
     let handed_over = annotation(host, HANDED_OVER);
     if is_moving && annotation(host, HAND_OVER) != Some(READY) {
         hands_over(&mut wanted)?;
+        if engine::object::label(host, CLUSTER_NAME).is_none() {
+            let name = cluster.metadata.name.clone().unwrap_or_default();
+            wanted.metadata.annotations.get_or_insert_default().insert(MOVES_WITH.to_owned(), name);
+        }
     } else if !is_moving && !is_paused {
         if let Some(means) = handed_over {
             takes_back(&mut wanted, means);
@@ -150,12 +163,18 @@ fn told(status: &BareMetalHostStatus) -> BareMetalHostStatus {
 fn takes_back(host: &mut BareMetalHost, means: &str) {
     let name = stand_in_name(host);
     let is_stand_in = host.spec.bmc.as_ref().is_some_and(|bmc| bmc.credentials_name == name);
+    let has_status = host.status.as_ref().is_some_and(|status| status.last_updated.is_some());
     let annotations = host.metadata.annotations.get_or_insert_default();
-    annotations.remove(HANDED_OVER);
-    annotations.remove(STATUS);
     if annotations.get(PAUSED).is_some_and(|by| by == PROVIDER) {
         annotations.remove(PAUSED);
     }
+    if !has_status && annotations.contains_key(STATUS) {
+        // The mover did not bring it along: the host's own controller takes it from the annotation first.
+        return;
+    }
+    annotations.remove(HANDED_OVER);
+    annotations.remove(MOVES_WITH);
+    annotations.remove(STATUS);
     if is_stand_in {
         annotations.insert(POWER.to_owned(), means.to_owned());
         if annotations.get(DETACHED).is_some_and(|by| by == HANDED_OVER) {
@@ -199,8 +218,8 @@ impl HandOverReconciler {
 impl Reconciler for HandOverReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(host) = self.hosts.get(&request) else { return Ok(Action::done()) };
-        let cluster: Option<Arc<Cluster>> = cluster_of(&host).and_then(|cluster| self.clusters.get(&cluster));
-        let (Some(cluster), None) = (cluster, &host.metadata.deletion_timestamp) else {
+        let beside = self.clusters.in_namespace(&request.namespace);
+        let (Some(cluster), None) = (cluster_of(&host, beside), &host.metadata.deletion_timestamp) else {
             return Ok(Action::done());
         };
         let plan = plan(&host, &cluster)?;
@@ -234,6 +253,8 @@ mod tests {
         status.provisioning.state = name.into();
         status.provisioning.id = "an id".into();
         status.operational_status = operational::OK.into();
+        status.last_updated = Some("2026-11-22T09:00:00Z".into());
+        host.metadata.labels = Some([(CLUSTER_NAME.to_owned(), "c".to_owned())].into());
         host
     }
 
@@ -306,6 +327,35 @@ mod tests {
         let after = plan(&there, &cluster(false, false)).unwrap().host;
         assert_eq!((annotation(&after, PAUSED), annotation(&after, DETACHED)), (Some("me"), Some("true")));
         assert_eq!(annotation(&after, POWER), Some("wake-on-lan"));
+    }
+
+    #[test]
+    fn a_host_of_no_cluster_moves_with_those_beside_it() {
+        let mut spare = host(None, state::AVAILABLE);
+        spare.metadata.labels = None;
+        let named = |name: &str, is_moving: bool| {
+            let mut cluster = cluster(is_moving, is_moving);
+            cluster.metadata.name = Some(name.into());
+            Arc::new(cluster)
+        };
+        let found = |host: &BareMetalHost, clusters: Vec<Arc<Cluster>>| {
+            cluster_of(host, clusters).and_then(|cluster| cluster.metadata.name.clone())
+        };
+        assert_eq!(found(&spare, vec![]), None);
+        assert_eq!(found(&spare, vec![named("a", false), named("b", true)]).as_deref(), Some("b"));
+        let there = plan(&spare, &named("b", true)).unwrap().host;
+        assert_eq!(annotation(&there, PAUSED), Some(PROVIDER));
+        // At the target only the Cluster with which it came has it taken up again.
+        assert_eq!(found(&there, vec![named("a", false)]), None);
+        assert_eq!(found(&there, vec![named("a", false), named("b", false)]).as_deref(), Some("b"));
+        let after = plan(&there, &named("b", false)).unwrap().host;
+        assert!(annotation(&after, PAUSED).is_none() && annotation(&after, MOVES_WITH).is_none());
+        // A status that did not come along stands in the annotation.
+        let mut bare = there;
+        bare.status = None;
+        let waits = plan(&bare, &named("b", false)).unwrap().host;
+        assert!(annotation(&waits, STATUS).is_some() && annotation(&waits, HANDED_OVER).is_some());
+        assert_eq!(annotation(&waits, PAUSED), None);
     }
 
     #[test]

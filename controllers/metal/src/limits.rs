@@ -35,3 +35,10 @@ pub const DELETE_ATTEMPTS: i64 = 3;
 pub fn back_off(count: i64) -> Duration {
     Duration::from_secs(60 << count.clamp(0, 9))
 }
+
+/// How long to wait after a BMC did not answer for the `count`th time, before it ever did: five, ten, twenty … seconds, at most a quarter of
+/// an hour. Nothing is harmed by asking, and BMCs are often described before they are plugged in.
+pub fn first_contact(count: i64) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(15 * 60);
+    Duration::from_secs(5 << (count - 1).clamp(0, 8)).min(LONGEST)
+}

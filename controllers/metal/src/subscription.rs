@@ -69,6 +69,30 @@ impl SubscriptionReconciler {
         Ok(each.map(|(name, value)| (name.clone(), String::from_utf8_lossy(&value.0).into_owned())).collect())
     }
 
+    /// A subscription as this object wants it, which the BMC has and no other object knows: made by a process that ended before it could
+    /// write that down.
+    async fn forgotten(
+        &self,
+        subscription: &BMCEventSubscription,
+        client: &dyn bmc::Bmc,
+    ) -> Result<Option<String>, Refusal> {
+        let spec = &subscription.spec;
+        let beside = self.subscriptions.by_index(BY_HOST, &host_of(subscription).to_string());
+        let is_known = |identifier: &str| {
+            let known = |other: &Arc<BMCEventSubscription>| {
+                other.status.as_ref().and_then(|status| status.subscription_id.as_deref()) == Some(identifier)
+            };
+            beside.iter().any(known)
+        };
+        let there = client.subscriptions().await?;
+        let ours = there.into_iter().find(|one| {
+            one.destination == spec.destination.as_deref().unwrap_or_default()
+                && one.context == spec.context.as_deref().unwrap_or_default()
+                && !is_known(&one.identifier)
+        });
+        Ok(ours.map(|one| one.identifier))
+    }
+
     /// Has the BMC send its events; what it calls that.
     async fn subscribes(
         &self,
@@ -80,7 +104,29 @@ impl SubscriptionReconciler {
             context: subscription.spec.context.clone().unwrap_or_default(),
             headers: self.headers(subscription)?,
         };
-        Ok(self.client(connection)?.subscribe(&wanted).await?)
+        let client = self.client(connection)?;
+        match self.forgotten(subscription, client.as_ref()).await? {
+            Some(identifier) => Ok(identifier),
+            None => Ok(client.subscribe(&wanted).await?),
+        }
+    }
+
+    /// Has the BMC send them no more.
+    async fn unsubscribes(
+        &self,
+        subscription: &BMCEventSubscription,
+        known: Option<&str>,
+        connection: &Connection,
+    ) -> Result<(), Refusal> {
+        let client = self.client(connection)?;
+        let identifier = match known {
+            Some(known) => Some(known.to_owned()),
+            None => self.forgotten(subscription, client.as_ref()).await?,
+        };
+        match identifier {
+            Some(identifier) => Ok(client.unsubscribe(&identifier).await?),
+            None => Ok(()),
+        }
     }
 
     fn client(&self, connection: &Connection) -> Result<Arc<dyn bmc::Bmc>, Refusal> {
@@ -99,12 +145,8 @@ impl SubscriptionReconciler {
         let known = subscription.status.as_ref().and_then(|status| status.subscription_id.as_deref());
         match (known.filter(|known| !known.is_empty()), beside) {
             (Some(_), Beside::Untouched(_)) => return Ok(Action::done()),
-            (Some(known), Beside::Machine(_, connection)) => {
-                let ended = match self.client(connection) {
-                    Ok(client) => client.unsubscribe(known).await.map_err(Refusal::from),
-                    Err(refusal) => Err(refusal),
-                };
-                if let Err(refusal) = ended
+            (known, Beside::Machine(_, connection)) => {
+                if let Err(refusal) = self.unsubscribes(subscription, known, connection).await
                     && refusal.is_tried_again
                 {
                     return self.refused(subscription, refusal).await;

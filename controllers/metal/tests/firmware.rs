@@ -8,7 +8,7 @@ use metal::control::{Boot, Command, Power};
 use metal::names;
 use schemas::metal3::FirmwareUpdate;
 
-use crate::support::World;
+use crate::support::{World, image};
 
 fn settings() -> BTreeMap<String, String> {
     [("Cores".to_owned(), "4".to_owned())].into()
@@ -131,4 +131,57 @@ fn a_machine_in_use_is_changed_when_it_is_restarted_where_that_is_allowed() {
     world.until(|world| world.status().operational_status == "OK" && !is_changing(world));
     assert_eq!((world.state().as_str(), world.power), ("provisioned", Power::On));
     assert!(world.status().error_type.is_none());
+}
+
+#[test]
+fn nobody_cuts_the_power_of_a_machine_whose_firmware_is_installed_to_delete_its_host() {
+    let mut world = World::new();
+    world.host.spec.image = None;
+    world.firmware.updates = vec![update("bios")];
+    world.until(|world| world.firmware.task.is_some());
+    let before = world.commands.len();
+    world.delete();
+    (0..10).for_each(|_| drop(world.step()));
+    assert_eq!(world.state(), "preparing", "it waits");
+    assert_eq!(world.commands[before..], [], "its power is left as it is");
+    world.firmware.task = Some(Ok(TaskState::Done));
+    world.until(|world| world.is_gone);
+    assert_eq!((world.power, world.commands.last()), (Power::Off, Some(&Command::HardOff)));
+
+    // A BMC that never ends is not waited for longer than an update may take.
+    let mut world = World::new();
+    world.firmware.updates = vec![update("bios")];
+    world.until(|world| world.firmware.task.is_some());
+    world.delete();
+    let begun = world.now;
+    (0..100).for_each(|_| drop(world.step()));
+    world.until(|world| world.is_gone);
+    assert!(world.now - begun >= chrono::Duration::hours(1), "{}", world.now - begun);
+
+    // What waits for a start of the machine is not being installed.
+    let mut world = World::new();
+    world.firmware.updates = vec![update("bios")];
+    world.until(|world| world.firmware.task.is_some());
+    let waiting = TaskState::Running { percent: None, message: "Scheduled".into() };
+    world.firmware.task = Some(Ok(waiting));
+    world.delete();
+    let begun = world.now;
+    world.until(|world| world.is_gone);
+    assert!(world.now - begun < chrono::Duration::minutes(10), "{}", world.now - begun);
+}
+
+#[test]
+fn another_image_waits_until_the_firmware_of_a_machine_in_use_is_installed() {
+    let mut world = World::new();
+    world.until_state("provisioned");
+    world.firmware.updates = vec![update("bios")];
+    world.firmware.installs_on_reboot = true;
+    world.annotate("reboot.metal3.io", r#"{"mode":"hard"}"#);
+    world.until(|world| world.firmware.task.is_some());
+    let before = world.commands.len();
+    world.host.spec.image = Some(image("http://images/b.raw"));
+    (0..10).for_each(|_| drop(world.step()));
+    assert_eq!((world.state().as_str(), &world.commands[before..]), ("provisioned", [].as_slice()));
+    world.firmware.task = Some(Ok(TaskState::Done));
+    world.until(|world| world.disk.as_deref() == Some("http://images/b.raw"));
 }

@@ -118,6 +118,21 @@ fn a_bmc_that_refuses_is_a_registration_error_until_it_does_not() {
 }
 
 #[test]
+fn a_bmc_that_does_not_answer_yet_is_asked_again_within_seconds() {
+    let mut world = World::new();
+    let message = "GET /redfish/v1/ at https://192.0.2.7: connection refused";
+    world.fault = Some(Fault { message: message.into(), is_refused: false });
+    world.until(|world| world.status().error_count == 1);
+    let mut waits = vec![world.step().after.unwrap_or_default().as_secs()];
+    waits.extend((0..8).map(|_| world.step().after.unwrap_or_default().as_secs()));
+    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 900, 900]);
+    assert_eq!(world.status().error_message, message);
+    world.fault = None;
+    world.until_state("provisioned");
+    assert_eq!(world.status().error_count, 0);
+}
+
+#[test]
 fn power_follows_online_and_reboot_annotations() {
     let mut world = World::new();
     world.until_state("provisioned");
@@ -209,6 +224,15 @@ fn a_host_from_another_management_cluster_keeps_its_status() {
     let mut world = World::new();
     world.power = Power::On;
     world.annotate(names::STATUS, &status);
+    world.annotate(names::PAUSED, "metal3.io/capm3");
+    let before = world.host.clone();
+    world.step();
+    assert_eq!(world.host, before, "not even an empty status");
+    world.host.metadata.annotations.get_or_insert_default().remove(names::PAUSED);
+    world.step();
+    let annotated =
+        |world: &World| world.host.metadata.annotations.iter().flatten().any(|(key, _)| key == names::STATUS);
+    assert!(world.state() == "provisioned" && annotated(&world), "the annotation goes once that is written");
     (0..10).for_each(|_| drop(world.step()));
     assert_eq!(world.state(), "provisioned");
     assert!(world.commands.is_empty(), "{:?}", world.commands);

@@ -13,6 +13,7 @@ const REBOOT: &str = "reboot.metal3.io";
 const INSPECT: &str = "inspect.metal3.io";
 const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
 const POWER: &str = "metal.firstlight.dev/power";
+const USER_DATA: &str = "netboot.firstlight.dev/user-data";
 const POWERED: &str = "metal.firstlight.dev/powered";
 
 /// Words of `status.operationalStatus` and `status.errorType` that Metal3 takes in the annotation: fewer than in the status.
@@ -36,6 +37,7 @@ pub fn validate(host: &BareMetalHost, errors: &mut Errors) {
             INSPECT => inspect(&field, value, host, errors),
             HARDWARE_DETAILS => hardware_details(&field, value, host, errors),
             POWER => power(&field, value, host, errors),
+            USER_DATA => one_of(&field, value, &["drive", "url", "http"], errors),
             POWERED => one_of(&field, value, &["on", "off"], errors),
             _ if is_reboot(key) => reboot(&field, value, errors),
             _ => {}

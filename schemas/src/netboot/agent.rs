@@ -40,6 +40,9 @@ pub struct AgentHandover {
     pub purpose: String,
     /// When it was given first.
     pub time: String,
+    /// The checksum of the one-time token that stands in it, in hexadecimal.
+    #[serde(rename = "tokenSHA256", skip_serializing_if = "Option::is_none")]
+    pub token_sha256: Option<String>,
 }
 
 /// A BareMetalHost.
@@ -175,7 +178,7 @@ pub struct AgentStatus {
     /// Its UUID, as its firmware has it, in lower case.
     #[serde(rename = "systemUUID", skip_serializing_if = "Option::is_none")]
     pub system_uuid: Option<String>,
-    /// That it was given its host's user data over HTTP, for the provisioning that began at a time.
+    /// That it was given its host's user data, for the provisioning that began at a time.
     #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
     pub user_data: Option<AgentHandover>,
     /// Version of the agent.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bmc::{
     Bmc, Boot, BootDevice, BootMode, Credentials, Doors, Persistence, Power, PowerAction, Reset, Setting,
-    Subscription, Target, TaskState, Verification, wait_for_power,
+    Subscribed, Subscription, Target, TaskState, Verification, wait_for_power,
 };
 use machinery::random::Random;
 use netboot_tests::redfish::{Behaviour, Fault, InMemory, Order, Service, Wire};
@@ -185,8 +185,16 @@ async fn firmware_is_updated_by_a_task_and_events_are_subscribed() {
         context: "host".to_owned(),
         headers,
     };
+    assert_eq!(bmc.subscriptions().await.unwrap(), []);
     let identifier = bmc.subscribe(&subscription).await.unwrap();
+    let there = Subscribed {
+        identifier: identifier.clone(),
+        destination: subscription.destination.clone(),
+        context: "host".to_owned(),
+    };
+    assert_eq!(bmc.subscriptions().await.unwrap(), [there]);
     bmc.unsubscribe(&identifier).await.unwrap();
+    assert_eq!(bmc.subscriptions().await.unwrap(), []);
     bmc.unsubscribe(&identifier).await.unwrap();
 }
 

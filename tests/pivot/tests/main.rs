@@ -5,6 +5,7 @@ mod bad_input;
 mod classes;
 mod directory;
 mod graphs;
+mod hosts;
 mod kill;
 mod never_both;
 mod preflight;

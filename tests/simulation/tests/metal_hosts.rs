@@ -188,3 +188,43 @@ fn a_host_without_a_bmc_is_made_ready_to_move_and_taken_back() {
         Ok(())
     });
 }
+
+fn complains(host: Option<&BareMetalHost>, message: &str) -> bool {
+    host.and_then(|host| host.status.as_ref()).is_some_and(|status| status.error_message == message)
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_named_and_waited_for() {
+    live(async |life| {
+        let bmc = json!({"address": "ipmi://192.0.2.7", "credentialsName": "bmc"});
+        let image = json!({"url": "http://images/a.raw", "checksum": "00", "checksumType": "sha256"});
+        let spec = json!({
+            "online": true, "bootMACAddress": MAC, "bmc": bmc, "image": image, "userData": {"name": "user"},
+            "inspectionMode": "disabled",
+        });
+        let metadata = json!({"name": "a", "namespace": NAMESPACE});
+        create::<BareMetalHost>(life, json!({"metadata": metadata, "spec": spec})).await?;
+        let secret = async |name: &str, data: Value| {
+            let metadata = json!({"name": name, "namespace": NAMESPACE});
+            create::<Secret>(life, json!({"metadata": metadata, "stringData": data})).await
+        };
+        let says = async |message: &str| {
+            until::<BareMetalHost>(life, key("a"), message, |host| complains(host, message)).await
+        };
+        says("the Secret metal/bmc with the BMC's credentials is not there: create it with the keys username and password").await;
+        secret("bmc", json!({"username": "admin"})).await?;
+        says("the Secret bmc must hold username and password, both not empty").await;
+        let secrets: Objects<Secret> = life.manager.objects();
+        secrets.merge(&key("bmc"), None, json!({"data": {"password": "aHVudGVyMg=="}})).await?;
+        says("the Secret metal/user of spec.userData is not there: create it").await;
+        secret("user", json!({"other": "x"})).await?;
+        says("the Secret metal/user of spec.userData has neither the key userData nor value").await;
+        secrets.merge(&key("user"), None, json!({"data": {"value": "I2Nsb3VkLWNvbmZpZwo="}})).await?;
+        until::<BareMetalHost>(life, key("a"), "being provisioned", |host| {
+            host.and_then(|host| host.status.as_ref())
+                .is_some_and(|status| status.provisioning.state == "provisioning")
+        })
+        .await;
+        Ok(())
+    });
+}

@@ -304,14 +304,14 @@ fn events_are_sent_as_long_as_somebody_wants_them() {
             })
             .await;
         assert!(!format!("{failed:?}").contains("t0ken"));
-        rig.until::<BMCEventSubscription>("subscribed", |subscription| {
-            subscription
-                .status
-                .as_ref()
-                .is_some_and(|status| status.error.is_none() && status.subscription_id.is_some())
-        })
-        .await;
+        rig.until::<BMCEventSubscription>("subscribed", is_subscribed).await;
         rig.service.take_requests();
+        // A process that subscribed and ended before it could write that down.
+        forgets(rig).await?;
+        rig.until::<BMCEventSubscription>("recognised", is_subscribed).await;
+        let asked = rig.service.take_requests();
+        assert!(asked.iter().all(|asked| !asked.starts_with("POST")), "no second one: {asked:?}");
+
         rig.delete::<BMCEventSubscription>().await?;
         rig.until_gone::<BMCEventSubscription>().await;
         let asked = rig.service.take_requests();
@@ -321,4 +321,16 @@ fn events_are_sent_as_long_as_somebody_wants_them() {
         );
         Ok(())
     });
+}
+
+fn is_subscribed(subscription: &BMCEventSubscription) -> bool {
+    let status = subscription.status.as_ref();
+    status.is_some_and(|status| status.error.is_none() && status.subscription_id.is_some())
+}
+
+/// The status no longer has the subscription's name.
+async fn forgets(rig: &Rig<'_>) -> Result<()> {
+    let objects: Objects<BMCEventSubscription> = rig.life.manager.objects();
+    objects.merge(&key(), Some("status"), json!({"status": {"subscriptionID": null}})).await?;
+    Ok(())
 }

@@ -53,10 +53,30 @@ pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Res
              firstlight metal assets add kernel"
         );
     }
-    let ipxe = [("x86_64", "undionly.kpxe"), ("aarch64", "snp-arm64.efi")];
-    let found = ipxe.iter().find_map(|(architecture, name)| assets.ipxe(architecture, name));
-    boot.tftp = found.and_then(|file| file.parent().map(Path::to_owned));
+    boot.tftp = assets.loaded();
+    if boot.kernels.contains_key(&Processor::Aarch64) {
+        boot.tftp.push(for_raspberry_pi(&folder.join("made"))?);
+    }
     Ok(boot)
+}
+
+/// What a Raspberry Pi's boot loader reads beside its own parts: which kernel, which initramfs, which arguments. The names are those of
+/// [`BootFiles::path`].
+fn for_raspberry_pi(made: &Path) -> Result<PathBuf> {
+    let (folder, name) = (made.join("raspberry-pi"), Processor::Aarch64.name());
+    let files = [
+        (
+            "config.txt",
+            format!(
+                "arm_64bit=1\nenable_uart=1\nkernel=kernel/{name}\ninitramfs initrd/{name} followkernel\n"
+            ),
+        ),
+        ("cmdline.txt", format!("{ARGUMENTS}\n")),
+    ];
+    for (name, text) in files {
+        replace(&folder.join(name), |file| Ok(file.write_all(text.as_bytes())?))?;
+    }
+    Ok(folder)
 }
 
 /// Where hosts that are told of an image find it: at the first address of the interfaces that were named.

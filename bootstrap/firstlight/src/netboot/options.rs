@@ -1,6 +1,6 @@
 //! Options of `up` and `serve` for starting machines over the network.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -23,6 +23,10 @@ pub struct NetbootOptions {
     /// Addresses to give: FIRST-LAST in the interface's network [default: the upper half of that network]; may be repeated
     #[arg(long = "netboot-pool", value_name = "FIRST-LAST", requires = "interfaces")]
     pub pools: Vec<Range>,
+    /// Give addresses of IPv6, too, in this network of 64 bits, in which the interface has an address: PREFIX/64 [default: only say
+    /// over IPv6 what to boot]
+    #[arg(long = "netboot-prefix-v6", value_name = "PREFIX", value_parser = prefix_v6, requires = "interfaces")]
+    pub prefix_v6: Option<Ipv6Addr>,
     /// Give addresses although another DHCP server answers
     #[arg(long = "netboot-beside-dhcp-server", requires = "interfaces")]
     pub beside: bool,
@@ -77,6 +81,7 @@ impl NetbootOptions {
                 Dhcp::Reservations => Mode::Reservations,
             };
             configuration.beside_other_server = self.beside;
+            configuration.prefix_v6 = self.prefix_v6;
             for network in Interface::find(name)?.networks {
                 let inside = |pool: &&Range| network.contains(pool.first);
                 let pools: Vec<Range> = self.pools.iter().filter(inside).copied().collect();
@@ -125,6 +130,15 @@ fn subnet(network: Network, pools: Vec<Range>) -> Subnet {
     subnet
 }
 
+/// `fd00:1::/64`.
+fn prefix_v6(text: &str) -> Result<Ipv6Addr, String> {
+    let prefix = text.strip_suffix("/64").and_then(|prefix| prefix.parse::<Ipv6Addr>().ok());
+    match prefix.filter(|prefix| prefix.octets()[8..] == [0; 8]) {
+        Some(prefix) => Ok(prefix),
+        None => Err("must be a network of 64 bits, such as fd00:1::/64".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +151,19 @@ mod tests {
         for (wrong, sign) in [("a\nboot", "'\\n'"), ("ä", "'ä'"), ("a || b", "||"), ("a=${net0/ip}", "${")]
         {
             assert!(kernel_arguments(wrong).unwrap_err().contains(sign), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn networks_of_ipv6() {
+        for (text, expected) in [
+            ("fd00:1::/64", Some("fd00:1::")),
+            ("fd00:1::/56", None),
+            ("fd00:1::1/64", None),
+            ("fd00:1::", None),
+            ("10.0.0.0/64", None),
+        ] {
+            assert_eq!(prefix_v6(text).ok(), expected.map(|text| text.parse().unwrap()), "{text}");
         }
     }
 }

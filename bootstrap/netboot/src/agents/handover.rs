@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn once_for_each_purpose() {
         let at = |seconds| parse_rfc3339("2026-11-22T09:00:00Z").unwrap() + Duration::seconds(seconds);
-        let known = |time: &str| AgentHandover { purpose: "a".into(), time: time.into() };
+        let known = |time: &str| AgentHandover { purpose: "a".into(), time: time.into(), token_sha256: None };
         let first = known("2026-11-22T09:00:00Z");
         let cases = [
             (None, "a", 0, Handover::First),

@@ -2,6 +2,7 @@
 //!
 //! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them.
 
+pub mod drive;
 pub mod endorsement;
 pub mod handover;
 pub mod record;

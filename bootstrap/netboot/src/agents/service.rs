@@ -15,14 +15,16 @@ use schemas::netboot::Agent;
 use tokio::sync::Notify;
 
 use super::Refusal;
+use super::drive::Drive;
 use super::endorsement::Endorsements;
-use super::handover::{Handover, given, handover};
 use super::record::{self, Newcomer, REPORT_SECONDS, Reported};
 use crate::dhcp4::server::Addresses;
-use crate::directory::{BootToken, Kube};
+use crate::directory::{BootToken, Kube, token};
+use crate::http::listener::fingerprint;
 use crate::limits;
 use crate::mac::MacAddress;
 use crate::metadata::Metadata;
+use crate::metadata::channel::{Channel, begun};
 
 const BY_CERTIFICATE: &str = "netboot-certificate";
 
@@ -231,38 +233,41 @@ impl Agents {
     }
 
     /// The configuration drive of the host that the machine is; `None` when it is no host's. It is given for an instruction that asks for
-    /// it, once.
+    /// it, once. `http` is `http://ADDRESS:PORT` of this server as the machine reaches it.
     ///
     /// # Errors
     /// [`Refusal::Unknown`], [`Refusal::Forbidden`], [`Refusal::Failed`].
-    pub async fn config_drive(&self, certificate: &str) -> Result<Option<ConfigDrive>, Refusal> {
+    pub async fn config_drive(&self, certificate: &str, http: &str) -> Result<Option<ConfigDrive>, Refusal> {
         let agent = self.known(certificate)?;
         let instruction = agent.spec.instruction.as_ref().filter(|known| known.config_drive == Some(true));
         let Some(instruction) = instruction else {
             return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
         };
-        let (key, now) = (NamespacedName::of(agent.as_ref()), self.clock.now());
+        let key = NamespacedName::of(agent.as_ref());
         let Ok(mac) = key.name.parse() else { return Ok(None) };
-        let data = self.metadata.data(mac).map_err(Refusal::Failed)?;
-        let Some(data) = data else { return Ok(None) };
-        // After another start the same work is a new beginning.
-        let status = agent.status.as_ref();
-        let start = status.and_then(|status| status.boot_id.as_deref()).unwrap_or_default();
-        let purpose = format!("{} {start}", instruction.id);
-        match handover(status.and_then(|status| status.config_drive.as_ref()), &purpose, now) {
-            Handover::First => {
-                let given = given("configDrive", &purpose, now);
-                self.agents.merge(&key, Some("status"), given).await.map_err(failed)?;
-            }
-            Handover::Same => {}
-            Handover::Again => {
-                let message = "the configuration drive was asked for again by the machine's agent, which had it: it got none";
-                self.alert(&key.name, "ConfigDriveAskedAgain", message);
-                return Err(Refusal::Forbidden(
-                    "the configuration drive was given for this instruction".into(),
-                ));
+        let Some(host) = self.machines.host(mac) else { return Ok(None) };
+        let mut data = self.metadata.data_of(&host).map_err(Refusal::Failed)?;
+        let channel = Channel::of(&host);
+        let token = (channel == Channel::Url).then(|| token(&self.random));
+        let drive = Drive {
+            instruction: &instruction.id,
+            begun: &begun(&host),
+            has_user_data: channel == Channel::Drive && data.user_data.is_some(),
+            token: token.as_deref().map(|token| fingerprint(token.as_bytes())),
+        };
+        let status = agent.status.clone().unwrap_or_default();
+        match drive.hand_over(&status, self.clock.now()) {
+            Ok(None) => {}
+            Ok(Some(patch)) => drop(self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?),
+            Err(why) => {
+                let message =
+                    format!("the machine's agent asked for the configuration drive, {why}: it got none");
+                self.alert(&key.name, "ConfigDriveAskedAgain", &message);
+                return Err(Refusal::Forbidden(format!("the configuration drive is not given, {why}")));
             }
         }
+        let path = format!("{http}/metadata/{}/nocloud/user-data", token.unwrap_or_default());
+        data.user_data = data.user_data.and_then(|text| channel.on_drive(text, &path));
         Ok(Some(ConfigDrive { files: data.config_drive() }))
     }
 }

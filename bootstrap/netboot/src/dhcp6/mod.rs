@@ -2,4 +2,5 @@
 
 pub mod packet;
 pub mod plan;
+pub mod probe;
 pub mod server;

@@ -27,6 +27,8 @@ pub struct Link {
     pub mac: MacAddress,
     /// The network that addresses are given in, of 64 bits; without one only what to boot is told.
     pub prefix: Option<Ipv6Addr>,
+    /// Machines that nobody described are not answered.
+    pub known_only: bool,
     /// What there is to boot, over IPv6.
     pub offer: Offer,
 }
@@ -50,7 +52,7 @@ pub fn address(prefix: Ipv6Addr, mac: MacAddress) -> Ipv6Addr {
 pub fn plan(request: &Packet, mac: MacAddress, machine: &Machine, link: &Link) -> Option<Packet> {
     let own = identifier(link.mac);
     let meant = request.options.get(option::SERVER);
-    if meant.is_some_and(|server| server != own) {
+    if meant.is_some_and(|server| server != own) || (link.known_only && !machine.known) {
         return None;
     }
     let rapid = request.options.get(option::RAPID_COMMIT).is_some();
@@ -128,7 +130,7 @@ fn associations(request: &Packet) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Addresses that the client says it has.
-fn addresses(request: &Packet) -> impl Iterator<Item = Ipv6Addr> + '_ {
+pub(super) fn addresses(request: &Packet) -> impl Iterator<Item = Ipv6Addr> + '_ {
     associations(request).filter_map(|association| Options::read(&association[12..])).flat_map(|inner| {
         let of = |(code, value): (u16, Vec<u8>)| {
             let bytes = *value.first_chunk::<16>()?;
@@ -170,7 +172,7 @@ mod tests {
             tftp: Default::default(),
         };
         let prefix = prefix.then(|| "fd00:1::".parse().unwrap());
-        Link { interface: "eth0".into(), mac: MacAddress([2; 6]), prefix, offer }
+        Link { interface: "eth0".into(), mac: MacAddress([2; 6]), prefix, known_only: false, offer }
     }
 
     fn request(kind: Kind, architecture: u16) -> Packet {
@@ -222,6 +224,18 @@ mod tests {
                 let address = &given[16..32];
                 assert_eq!(address, "fd00:1::5054:ff:fe01:203".parse::<Ipv6Addr>().unwrap().octets());
             }
+        }
+    }
+
+    #[test]
+    fn among_strangers_only_known_machines_are_answered() {
+        let link = Link { known_only: true, ..link(true) };
+        for kind in [Kind::Solicit, Kind::Request, Kind::InformationRequest] {
+            let answer = |known| {
+                let machine = Machine { known, ..machine() };
+                plan(&request(kind, 16), MAC, &machine, &link).is_some()
+            };
+            assert_eq!((answer(false), answer(true)), (false, true), "{kind:?}");
         }
     }
 

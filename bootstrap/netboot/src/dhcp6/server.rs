@@ -15,9 +15,9 @@ use crate::machine::Directory;
 use crate::network::{self, Interface};
 
 /// The port of servers.
-const PORT: u16 = 547;
+pub(super) const PORT: u16 = 547;
 /// All servers and relays of a link.
-const ALL_SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
+pub(super) const ALL_SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
 
 /// The server of one interface.
 pub struct Server {

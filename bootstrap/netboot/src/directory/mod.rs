@@ -8,3 +8,4 @@ mod tokens;
 pub use kube::{ADDRESS, Kube};
 pub use memory::Memory;
 pub use tokens::BootToken;
+pub(crate) use tokens::token;

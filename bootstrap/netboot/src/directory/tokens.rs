@@ -11,6 +11,13 @@ use super::Kube;
 use crate::http::listener::fingerprint;
 use crate::mac::MacAddress;
 
+/// A token that nobody guesses.
+pub(crate) fn token(random: &Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A token that a machine was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootToken {
@@ -31,9 +38,7 @@ impl Kube {
         random: &Random,
         now: DateTime<Utc>,
     ) -> Result<String> {
-        let mut bytes = [0; 16];
-        random.fill(&mut bytes);
-        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = token(random);
         let kept = json!({ "bootTokenSHA256": fingerprint(token.as_bytes()), "bootTokenTime": rfc3339(now) });
         self.leases.merge(&NamespacedName::new("", mac.dashed()), None, json!({ "spec": kept })).await?;
         Ok(token)

@@ -16,17 +16,18 @@ use crate::limits;
 pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 
-/// Answers a request for `path`, the part after `/agent/v1/`.
+/// Answers a request for `path`, the part after `/agent/v1/`. `http` is `http://ADDRESS:PORT` of this server.
 pub async fn answer(
     agents: &Agents,
     path: &str,
     request: Request<impl Incoming>,
     peer: &Peer,
+    http: &str,
 ) -> Response<file::Body> {
     let Some(certificate) = peer.certificate.as_deref() else {
         return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
     };
-    match respond(agents, path, request, peer, certificate).await {
+    match respond(agents, path, request, peer, certificate, http).await {
         Ok(response) => response,
         Err(refusal) => {
             let status = match refusal {
@@ -46,6 +47,7 @@ async fn respond(
     request: Request<impl Incoming>,
     peer: &Peer,
     certificate: &str,
+    http: &str,
 ) -> Result<Response<file::Body>, Refusal> {
     match (request.method().clone(), path) {
         (Method::POST, "challenge") => {
@@ -68,7 +70,7 @@ async fn respond(
             agents.report(certificate, report).await.map(|()| nothing())
         }
         (Method::GET, "config-drive") => {
-            let drive = agents.config_drive(certificate).await?;
+            let drive = agents.config_drive(certificate, http).await?;
             Ok(drive.map_or_else(file::not_found, |drive| json(&drive)))
         }
         _ => Ok(file::not_found()),

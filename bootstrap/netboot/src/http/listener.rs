@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use super::site::{Peer, Site};
 use crate::limits;
+use crate::metadata::tree::without_token;
 
 /// How long to wait before the next try when the system refuses connections.
 const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
@@ -93,7 +94,8 @@ impl Listener {
         let service = service_fn(|request: Request<Incoming>| {
             let peer = &peer;
             async move {
-                let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                let (method, path) =
+                    (request.method().clone(), without_token(request.uri().path()).1.to_owned());
                 let response = self.site.answer(request, peer).await;
                 tracing::debug!(client = %peer.address, %method, path, status = response.status().as_u16(), "HTTP");
                 Ok::<_, std::convert::Infallible>(response)

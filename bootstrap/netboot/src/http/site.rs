@@ -54,7 +54,7 @@ impl Site {
         let uri = request.uri().clone();
         let path = uri.path();
         if let (Some(agents), Some(path)) = (&self.agents, path.strip_prefix("/agent/v1/")) {
-            return agents::answer(agents, path, request, peer).await;
+            return agents::answer(agents, path, request, peer, &self.http(peer)).await;
         }
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -77,6 +77,11 @@ impl Site {
         }
     }
 
+    /// `http://ADDRESS:PORT`, as the machine reaches it.
+    fn http(&self, peer: &Peer) -> String {
+        format!("http://{}", socket(peer.local.ip(), self.http_port))
+    }
+
     async fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
         let Some(Ok(mac)) = name.strip_suffix(".ipxe").map(str::parse::<MacAddress>) else {
             return file::not_found();
@@ -88,10 +93,8 @@ impl Site {
             Some(None) => return file::not_found(),
         };
         let local = peer.local.ip();
-        let (http, https) = (
-            format!("http://{}", socket(local, self.http_port)),
-            self.https_port.map(|port| format!("https://{}", socket(local, port))),
-        );
+        let http = self.http(peer);
+        let https = self.https_port.map(|port| format!("https://{}", socket(local, port)));
         let boot = self.directory.machine(mac).boot;
         let has_kernel =
             self.boot.kernels.contains_key(&processor) && self.boot.initial.contains_key(&processor);

@@ -15,12 +15,14 @@ use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::Agent;
 use tokio::sync::Mutex;
 
+use super::channel::{Channel, USER_DATA, begun};
 use super::data::{Data, Secrets};
-use super::tree::{Item, find};
+use super::tree::{Item, find, without_token};
 use crate::agents::handover::{Handover, given, handover};
 use crate::dhcp4::server::Addresses;
 use crate::directory::Kube;
 use crate::http::file::{self, Body};
+use crate::http::listener::fingerprint;
 use crate::mac::MacAddress;
 
 /// How long after the end of its provisioning a machine may ask for its user data.
@@ -37,15 +39,33 @@ enum Permit {
     Late,
     /// The host has no image of its own.
     NotProvisioned,
+    /// It reaches the machine by its configuration drive.
+    OnDrive,
+    /// Not with the one-time token that stands on the drive.
+    WithoutToken,
     /// That it is given cannot be written down.
     NotWritten,
 }
 
+/// The checksums of two tokens: the one that stands on the machine's drive, and the one that it shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Tokens {
+    told: Option<String>,
+    shown: Option<String>,
+}
+
 /// User data holds keys and tokens: it is given once, soon after the machine was provisioned.
-fn permit(host: &BareMetalHost, handover: Handover, now: DateTime<Utc>) -> Permit {
+fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
     if ![state::PROVISIONING, state::PROVISIONED].contains(&status.provisioning.state.as_str()) {
         return Permit::NotProvisioned;
+    }
+    match Channel::of(host) {
+        Channel::Drive => return Permit::OnDrive,
+        Channel::Url if tokens.told.is_none() || tokens.told != tokens.shown => return Permit::WithoutToken,
+        Channel::Url => {}
+        Channel::Http if tokens.shown.is_some() => return Permit::WithoutToken,
+        Channel::Http => {}
     }
     let provision = status.operation_history.as_ref().and_then(|history| history.provision.as_ref());
     let end = provision.and_then(|provision| parse_rfc3339(provision.end.as_deref()?));
@@ -54,6 +74,22 @@ fn permit(host: &BareMetalHost, handover: Handover, now: DateTime<Utc>) -> Permi
         (Handover::First, Some(end)) if now - end > WINDOW => Permit::Late,
         (Handover::First | Handover::Same, _) => Permit::Given,
     }
+}
+
+/// The checksum of the token on the drive that the machine was given in this provisioning.
+fn told(agent: &Agent, begun: &str) -> Option<String> {
+    let drive = agent.status.as_ref()?.config_drive.as_ref()?;
+    let is_of_now = parse_rfc3339(&drive.time)? >= parse_rfc3339(begun)?;
+    is_of_now.then(|| drive.token_sha256.clone()).flatten()
+}
+
+/// Who asks.
+struct Asking<'a> {
+    mac: MacAddress,
+    host: &'a BareMetalHost,
+    client: IpAddr,
+    /// The checksum of the token that it shows.
+    shown: Option<String>,
 }
 
 /// The metadata service.
@@ -79,16 +115,11 @@ impl Metadata {
         Arc::new(Self { machines, secrets, addresses, recorder, clock, agents, giving: Mutex::default() })
     }
 
-    /// What the host of a machine is told; `None` when the machine is no host's.
+    /// What a host is told.
     ///
     /// # Errors
     /// What is wrong with a Secret.
-    pub fn data(&self, mac: MacAddress) -> Result<Option<Data>, String> {
-        let Some(host) = self.machines.host(mac) else { return Ok(None) };
-        self.data_of(&host).map(Some)
-    }
-
-    fn data_of(&self, host: &BareMetalHost) -> Result<Data, String> {
+    pub(crate) fn data_of(&self, host: &BareMetalHost) -> Result<Data, String> {
         let namespace = host.metadata.namespace.clone().unwrap_or_default();
         let get = |name: &String| self.secrets.get(&NamespacedName::new(namespace.clone(), name.clone()));
         // A host refers to Secrets of its own namespace only.
@@ -107,6 +138,7 @@ impl Metadata {
 
     /// Answers a request for `path`; `None` for paths that are others'.
     pub async fn answer(&self, path: &str, client: IpAddr) -> Option<Response<Body>> {
+        let (token, path) = without_token(path);
         let item = find(path)?;
         let mac = self.addresses.holder_of(client).or_else(|| self.machines.agent_at(client));
         let Some((mac, host)) = mac.and_then(|mac| Some((mac, self.machines.host(mac)?))) else {
@@ -114,7 +146,10 @@ impl Metadata {
             return Some(file::text(StatusCode::NOT_FOUND, "no host is known at your address\n"));
         };
         Some(match self.data_of(&host) {
-            Ok(data) => self.tell(&item, data, mac, &host, client).await,
+            Ok(data) => {
+                let shown = token.map(|token| fingerprint(token.as_bytes()));
+                self.tell(&item, data, &Asking { mac, host: &host, client, shown }).await
+            }
             Err(problem) => {
                 tracing::warn!(host = host.metadata.name, problem, "metadata");
                 file::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n"))
@@ -122,41 +157,33 @@ impl Metadata {
         })
     }
 
-    async fn tell(
-        &self,
-        item: &Item,
-        mut data: Data,
-        mac: MacAddress,
-        host: &BareMetalHost,
-        client: IpAddr,
-    ) -> Response<Body> {
+    async fn tell(&self, item: &Item, mut data: Data, asking: &Asking<'_>) -> Response<Body> {
         if item.is_secret() && data.user_data.is_some() {
-            let permit = self.permit(mac, host).await;
+            let permit = self.permit(asking).await;
             if permit == Permit::NotWritten {
                 return file::text(StatusCode::SERVICE_UNAVAILABLE, "try again\n");
             }
-            self.report(permit, host, client);
+            self.report(permit, asking);
             if permit != Permit::Given {
                 // An installed system asks in each of its starts, and takes a refusal for the loss of its identity. To Ignition, which
                 // asks in the first start only, nothing is told.
                 data.user_data = (*item == Item::UserData).then(|| "#cloud-config\n".to_owned());
             }
         }
-        match item.content(&data, client) {
+        match item.content(&data, asking.client) {
             Some((media_type, text)) => file::typed(StatusCode::OK, media_type, text),
             None => file::not_found(),
         }
     }
 
-    async fn permit(&self, mac: MacAddress, host: &BareMetalHost) -> Permit {
-        let begun =
-            (|| host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.clone())();
-        let begun = begun.unwrap_or_default();
+    async fn permit(&self, asking: &Asking<'_>) -> Permit {
+        let (mac, host, begun) = (asking.mac, asking.host, begun(asking.host));
         let _one = self.giving.lock().await;
         let (now, agent) = (self.clock.now(), self.machines.agent(mac));
         let known = agent.as_ref().and_then(|agent| agent.status.as_ref()?.user_data.as_ref());
         let handover = handover(known, &begun, now);
-        let permit = permit(host, handover, now);
+        let told = agent.as_ref().and_then(|agent| told(agent, &begun));
+        let permit = permit(host, &Tokens { told, shown: asking.shown.clone() }, handover, now);
         if permit != Permit::Given || handover != Handover::First {
             return permit;
         }
@@ -179,7 +206,8 @@ impl Metadata {
         self.agents.merge(&key, Some("status"), given("userData", begun, now)).await.map(|_| ())
     }
 
-    fn report(&self, permit: Permit, host: &BareMetalHost, client: IpAddr) {
+    fn report(&self, permit: Permit, asking: &Asking<'_>) {
+        let client = asking.client;
         let minutes = WINDOW.num_minutes();
         let (reason, message) = match permit {
             Permit::Given | Permit::NotWritten => return,
@@ -195,12 +223,26 @@ impl Metadata {
                     "{client} asked for the user data more than {minutes} minutes after the host was provisioned: it got none"
                 ),
             ),
+            Permit::OnDrive => (
+                "UserDataRefused",
+                format!(
+                    "{client} asked over HTTP for the user data, which the configuration drive holds: it got none. For an image that does not \
+                     read the drive, annotate the host with {USER_DATA}=http before it is provisioned"
+                ),
+            ),
+            Permit::WithoutToken => (
+                "UserDataTokenRefused",
+                format!(
+                    "{client} asked for the user data without the one-time token that stands on the host's configuration drive: it got none. \
+                     Somebody else may have asked"
+                ),
+            ),
             Permit::NotProvisioned => (
                 "UserDataRefused",
                 format!("{client} asked for the user data of a host that is not provisioned: it got none"),
             ),
         };
-        self.recorder.warning(host, &(), reason, message);
+        self.recorder.warning(asking.host, &(), reason, message);
     }
 }
 
@@ -212,9 +254,9 @@ mod tests {
 
     #[test]
     fn user_data_is_given_once_and_soon() {
-        let host = |state: &str| -> BareMetalHost {
+        let host = |state: &str, way: &str| -> BareMetalHost {
             serde_json::from_value(json!({
-                "metadata": { "name": "a" }, "spec": { "online": true },
+                "metadata": { "name": "a", "annotations": { USER_DATA: way } }, "spec": { "online": true },
                 "status": {
                     "provisioning": { "state": state },
                     "operationHistory": { "provision": { "end": "2026-11-22T09:00:00Z" } },
@@ -223,21 +265,31 @@ mod tests {
             .unwrap()
         };
         let at = |minutes| parse_rfc3339("2026-11-22T09:00:00Z").unwrap() + Duration::minutes(minutes);
+        let none = Tokens::default();
+        let tokens = |told: Option<&str>, shown: Option<&str>| Tokens {
+            told: told.map(str::to_owned),
+            shown: shown.map(str::to_owned),
+        };
         let cases = [
-            ("provisioned", Handover::First, 1, Permit::Given),
-            ("provisioned", Handover::First, 15, Permit::Given),
-            ("provisioned", Handover::First, 16, Permit::Late),
-            ("provisioned", Handover::Same, 16, Permit::Given),
-            ("provisioned", Handover::Again, 4, Permit::Again),
-            ("provisioning", Handover::First, 1, Permit::Given),
-            ("available", Handover::First, 1, Permit::NotProvisioned),
+            ("provisioned", "http", none.clone(), Handover::First, 1, Permit::Given),
+            ("provisioned", "http", none.clone(), Handover::First, 15, Permit::Given),
+            ("provisioned", "http", none.clone(), Handover::First, 16, Permit::Late),
+            ("provisioned", "http", none.clone(), Handover::Same, 16, Permit::Given),
+            ("provisioned", "http", none.clone(), Handover::Again, 4, Permit::Again),
+            ("provisioning", "http", none.clone(), Handover::First, 1, Permit::Given),
+            ("available", "http", none.clone(), Handover::First, 1, Permit::NotProvisioned),
+            ("provisioned", "http", tokens(None, Some("a")), Handover::First, 1, Permit::WithoutToken),
+            ("provisioned", "drive", none.clone(), Handover::First, 1, Permit::OnDrive),
+            ("provisioned", "url", none, Handover::First, 1, Permit::WithoutToken),
+            ("provisioned", "url", tokens(Some("a"), None), Handover::First, 1, Permit::WithoutToken),
+            ("provisioned", "url", tokens(Some("a"), Some("b")), Handover::First, 1, Permit::WithoutToken),
+            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::First, 1, Permit::Given),
+            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::First, 16, Permit::Late),
+            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::Again, 3, Permit::Again),
         ];
-        for (state, handover, minutes, expected) in cases {
-            assert_eq!(
-                permit(&host(state), handover, at(minutes)),
-                expected,
-                "{state} {handover:?} {minutes}"
-            );
+        for (state, way, tokens, handover, minutes, expected) in cases {
+            let found = permit(&host(state, way), &tokens, handover, at(minutes));
+            assert_eq!(found, expected, "{state} {way} {tokens:?} {handover:?} {minutes}");
         }
     }
 }

@@ -33,6 +33,15 @@ pub enum Item {
     Ec2(String),
 }
 
+/// The one-time token of a path, and the path without it: `/metadata/TOKEN/…` tells what `/…` tells.
+pub fn without_token(path: &str) -> (Option<&str>, &str) {
+    let rest = path.strip_prefix("/metadata/");
+    match rest.and_then(|rest| rest.find('/').map(|end| rest.split_at(end))) {
+        Some((token, path)) => (Some(token), path),
+        None => (None, path),
+    }
+}
+
 /// What `path` tells; `None` for paths of others. EC2's later versions are not there, so that clients go back to the first.
 pub fn find(path: &str) -> Option<Item> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -122,6 +131,8 @@ mod tests {
         assert_eq!(tell("/2009-04-04/meta-data/local-ipv4").as_deref(), Some("10.0.0.9"));
         assert_eq!(tell("/2009-04-04/meta-data/secret"), None);
         assert!(tell("/nocloud/meta-data").is_some_and(|text| text.contains("\"instance-id\": \"1234\"")));
+        assert_eq!(without_token("/metadata/0123/nocloud/user-data"), (Some("0123"), "/nocloud/user-data"));
+        assert_eq!(without_token("/nocloud/user-data"), (None, "/nocloud/user-data"));
         assert_eq!(tell("/nocloud/network-config"), None);
         for path in ["/2021-03-23/meta-data/", "/latest/meta-data", "/nocloud", "/", "/boot/x"] {
             assert_eq!(find(path), None, "{path}");

@@ -188,6 +188,10 @@ fn named(field: &str, name: &str) -> Option<Need> {
 
 /// What a field of that name holds where it does not say so.
 fn core_kind(field: &str) -> Option<&'static str> {
+    // Metal3's. With other capitals it is an object's own metadata.
+    if matches!(field, "userData" | "metaData" | "networkData" | "preprovisioningNetworkData") {
+        return Some("Secret");
+    }
     let field = field.to_ascii_lowercase();
     if field.contains("secret") || field.contains("credential") {
         return Some("Secret");
@@ -236,6 +240,8 @@ mod tests {
             "files": [{"contentFrom": {"secret": {"name": "s", "key": "k"}}}],
             "bmc": {"credentialsName": "c"},
             "resources": [{"kind": "ConfigMap", "name": "m"}],
+            "userData": {"name": "u"}, "preprovisioningNetworkDataName": "n",
+            "template": {"metadata": {"name": "no reference"}},
             "name": "no reference", "kind": "",
         });
         let found: Vec<String> = needs(&spec)
@@ -246,7 +252,10 @@ mod tests {
             .collect();
         let mut sorted = found.clone();
         sorted.sort();
-        assert_eq!(sorted, ["/ConfigMap//m", "/Secret//c", "/Secret//s", "infra/T//t", "pools/Pool/q/p"]);
+        let secrets = ["c", "n", "s", "u"].map(|name| format!("/Secret//{name}"));
+        assert_eq!(sorted[0], "/ConfigMap//m");
+        assert_eq!(sorted[1..5], secrets);
+        assert_eq!(sorted[5..], ["infra/T//t", "pools/Pool/q/p"]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use self::session::{Failure, Session, Way};
 use crate::client::Bmc;
 use crate::{
     Boot, Credentials, Doors, Error, FirmwareComponent, Identity, Power, PowerAction, Reset, Result, Setting,
-    Settings, Subscription, Target, Task, TaskState, limits,
+    Settings, Subscribed, Subscription, Target, Task, TaskState, limits,
 };
 
 /// A machine behind an IPMI controller.
@@ -258,6 +258,10 @@ impl Bmc for Ipmi {
 
     fn task<'a>(&'a self, _task: &'a Task) -> BoxFuture<'a, Result<TaskState>> {
         self.redfish_only("tasks")
+    }
+
+    fn subscriptions(&self) -> BoxFuture<'_, Result<Vec<Subscribed>>> {
+        self.redfish_only("sending events")
     }
 
     fn subscribe<'a>(&'a self, _subscription: &'a Subscription) -> BoxFuture<'a, Result<String>> {

@@ -4,16 +4,42 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{Redfish, link};
-use crate::{Error, Result, Subscription};
+use crate::{Error, Result, Subscribed, Subscription};
 
 impl Redfish {
-    /// Subscribes to alerts; the answer is the subscription's path.
-    pub(super) async fn start_events(&self, subscription: &Subscription) -> Result<String> {
+    /// The path of the collection of subscriptions.
+    async fn collection(&self) -> Result<String> {
         let none =
             || self.unsupported("sending events", "the service has no EventService with subscriptions");
         let service = link(self.root().await?, "/EventService").ok_or_else(none)?;
         let service = self.http.get(&service).await?.body;
-        let collection = link(&service, "/Subscriptions").ok_or_else(none)?;
+        link(&service, "/Subscriptions").ok_or_else(none)
+    }
+
+    /// All that there are, by path. One that goes meanwhile is left out.
+    pub(super) async fn read_subscriptions(&self) -> Result<Vec<Subscribed>> {
+        let known = self.http.get(&self.collection().await?).await?.body;
+        let mut found = Vec::new();
+        for member in known["Members"].as_array().into_iter().flatten() {
+            let Some(path) = link(member, "") else { continue };
+            let body = match self.http.get(&path).await {
+                Ok(read) => read.body,
+                Err(Error::Status { status: 404 | 410, .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+            found.push(Subscribed {
+                identifier: path,
+                destination: text("Destination"),
+                context: text("Context"),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Subscribes to alerts; the answer is the subscription's path.
+    pub(super) async fn start_events(&self, subscription: &Subscription) -> Result<String> {
+        let collection = self.collection().await?;
         let mut body = json!({
             "Destination": subscription.destination,
             "Context": subscription.context,

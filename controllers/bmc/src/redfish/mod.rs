@@ -28,7 +28,7 @@ use crate::client::Bmc;
 use crate::network::Network;
 use crate::{
     Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings,
-    Subscription, Target, Task, TaskState, Verification, limits,
+    Subscribed, Subscription, Target, Task, TaskState, Verification, limits,
 };
 
 /// The service root.
@@ -209,6 +209,10 @@ impl Bmc for Redfish {
 
     fn task<'a>(&'a self, task: &'a Task) -> BoxFuture<'a, Result<TaskState>> {
         Box::pin(self.look_at(task))
+    }
+
+    fn subscriptions(&self) -> BoxFuture<'_, Result<Vec<Subscribed>>> {
+        Box::pin(self.read_subscriptions())
     }
 
     fn subscribe<'a>(&'a self, subscription: &'a Subscription) -> BoxFuture<'a, Result<String>> {

@@ -3,6 +3,7 @@
 //! Here they are compared with the machine; `host` changes the machine, since only it knows when nobody uses it.
 
 mod components;
+mod rules;
 mod settings;
 
 use std::sync::Arc;

@@ -16,20 +16,22 @@ impl Planner<'_> {
         self.annotation(names::PAUSED).is_some()
     }
 
-    /// Takes over a status that came with the host, exactly once; afterwards the annotation goes.
+    /// Takes over a status that came with the host, exactly once. The annotation goes when that is written: a process that ends in
+    /// between, or whose write is refused, would take the host for a new one.
     pub(super) fn restores_status(&mut self) -> bool {
         let Some(text) = self.annotation(names::STATUS) else { return false };
         let untouched = self.was().last_updated.is_none();
         let parsed = serde_json::from_str::<BareMetalHostStatus>(text);
-        self.annotations().remove(names::STATUS);
-        if let (true, Ok(mut status)) = (untouched, parsed) {
-            if let Some(hardware) = &self.observed.hardware_data {
-                status.hardware = Some(hardware.clone());
-            }
-            let now = self.now();
-            status.last_updated.get_or_insert(now);
-            self.plan.host.status = Some(status);
+        let (true, Ok(mut status)) = (untouched, parsed) else {
+            self.annotations().remove(names::STATUS);
+            return true;
+        };
+        if let Some(hardware) = &self.observed.hardware_data {
+            status.hardware = Some(hardware.clone());
         }
+        let now = self.now();
+        status.last_updated.get_or_insert(now);
+        self.plan.host.status = Some(status);
         true
     }
 
@@ -212,7 +214,7 @@ impl Planner<'_> {
         annotations::detached(self.observed.host.metadata.annotations.as_ref()?)
     }
 
-    fn detachment_holds(&self) -> bool {
+    pub(super) fn detachment_holds(&self) -> bool {
         let rests = matches!(
             self.state(),
             state::PROVISIONED | state::EXTERNALLY_PROVISIONED | state::AVAILABLE | state::READY

@@ -80,7 +80,12 @@ impl<'a> Planner<'a> {
     }
 
     fn run(&mut self) {
-        if self.is_paused() || self.restores_status() || self.takes_finalizer() {
+        if self.is_paused() {
+            // Not even an empty status: one that came with the host could not be taken over any more.
+            self.plan.host.status.clone_from(&self.observed.host.status);
+            return;
+        }
+        if self.restores_status() || self.takes_finalizer() {
             return;
         }
         self.takes_hardware_details();
@@ -88,6 +93,7 @@ impl<'a> Planner<'a> {
         if self.is_unusable()
             || self.is_contested()
             || self.is_delayed()
+            || self.awaits_installation()
             || self.begins_deletion()
             || self.is_detached()
         {

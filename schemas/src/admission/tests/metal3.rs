@@ -206,6 +206,12 @@ fn reboots_and_inspection() {
         ("woken", power("wake-on-lan"), &[]),
         ("woken how", asleep, &["spec.bootMACAddress: Required"]),
         ("by magic", power("magic"), &["metadata.annotations[metal.firstlight.dev/power]: NotSupported"]),
+        ("by URL", annotated("netboot.firstlight.dev/user-data", "url"), &[]),
+        (
+            "by pigeon",
+            annotated("netboot.firstlight.dev/user-data", "pigeon"),
+            &["metadata.annotations[netboot.firstlight.dev/user-data]: NotSupported"],
+        ),
         ("on", annotated("metal.firstlight.dev/powered", "on"), &[]),
         (
             "perhaps",
@@ -367,6 +373,15 @@ fn errors_say_what_to_do_and_no_password() {
         "spec.bmc.address: Invalid value: \"irmc://192.0.2.7\": unknown scheme \"irmc\": use one of ipmi, libvirt, \
          redfish, ilo5-redfish, idrac-redfish, redfish-virtualmedia, ilo5-virtualmedia, idrac-virtualmedia, \
          redfish-uefihttp, each Redfish scheme also with +http or +https"
+    );
+    assert_eq!(
+        message(spec(json!({ "bootMACAddress": "52:54:00:12:34:56:78" }))),
+        "spec.bootMACAddress: Invalid value: \"52:54:00:12:34:56:78\": must be a MAC address with colons, such as \
+         52:54:00:12:34:56"
+    );
+    assert_eq!(
+        message(spec(json!({ "image": { "url": "http://images/debian.raw" } }))),
+        "spec.image.checksum: Required value: set it to the checksum of the image, or to the URL of a file of checksums"
     );
     assert_eq!(
         message(annotated("baremetalhost.metal3.io/status", r#"{"provisioning":{"status":"x"}}"#)),

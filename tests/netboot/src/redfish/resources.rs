@@ -81,6 +81,11 @@ impl Service {
             "/EventService" => {
                 json!({"Id": "EventService", "Subscriptions": {"@odata.id": below("Subscriptions")}})
             }
+            "/EventService/Subscriptions" => {
+                let members: Vec<String> =
+                    state.subscriptions.keys().map(|path| format!("/redfish/v1{path}")).collect();
+                collection(&format!("/redfish/v1{path}"), &members)
+            }
             _ => return self.numbered(&state, path),
         })
     }

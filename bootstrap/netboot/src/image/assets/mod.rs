@@ -7,6 +7,8 @@
 //! x86_64/stub.efi
 //! x86_64/ipxe/undionly.kpxe
 //! x86_64/signed.efi                            a unified kernel image that the site has signed
+//! aarch64/ipxe/snp-arm64.efi
+//! aarch64/raspberry-pi/start4.elf
 //! aarch64/firstlight-agent                     the agent, for machines unlike the server
 //! ```
 
@@ -29,6 +31,7 @@ const KERNEL: &str = "vmlinuz";
 const MODULES: &str = "modules";
 const SIGNED: &str = "signed.efi";
 const AGENT: &str = "firstlight-agent";
+const RASPBERRY_PI: &str = "aarch64/raspberry-pi";
 
 /// A site's files.
 #[derive(Clone, Debug)]
@@ -71,7 +74,7 @@ impl Assets {
         ensure!(
             !found.is_empty(),
             "{}: no kernel (vmlinuz-VERSION), no modules (lib/modules/VERSION), no stub of systemd (linuxx64.efi.stub), no iPXE, no signed \
-             unified kernel image and no agent was recognised; unpack a package first (dpkg-deb -x, rpm2cpio)",
+             unified kernel image, no agent and no boot loader of a Raspberry Pi was recognised; unpack a package first (dpkg-deb -x, rpm2cpio)",
             path.display()
         );
         let mut sums = self.sums()?;
@@ -106,8 +109,11 @@ impl Assets {
                 copy(&path, format!("{architecture}/{AGENT}"))?;
                 format!("agent ({architecture})")
             }
-            Found::Ipxe { architecture, path } => {
-                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            Found::RaspberryPi { name, path } => {
+                copy(&path, format!("{RASPBERRY_PI}/{name}"))?;
+                format!("Raspberry Pi {name}")
+            }
+            Found::Ipxe { architecture, name, path } => {
                 copy(&path, format!("{architecture}/ipxe/{name}"))?;
                 format!("iPXE {name} ({architecture})")
             }
@@ -194,10 +200,10 @@ impl Assets {
         Ok(text)
     }
 
-    /// A boot program of iPXE, by its name.
-    pub fn ipxe(&self, architecture: &str, name: &str) -> Option<PathBuf> {
-        let plain = !name.contains('/') && !name.starts_with('.');
-        Some(self.0.join(architecture).join("ipxe").join(name)).filter(|path| plain && path.is_file())
+    /// The folders with what is loaded over TFTP, of all kinds of machines: programs of iPXE, a Raspberry Pi's boot loader.
+    pub fn loaded(&self) -> Vec<PathBuf> {
+        let folders = ["x86_64/ipxe", "aarch64/ipxe", RASPBERRY_PI].map(|folder| self.0.join(folder));
+        folders.into_iter().filter(|folder| folder.is_dir()).collect()
     }
 
     fn sums(&self) -> Result<BTreeMap<String, String>> {

@@ -7,28 +7,51 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::dhcp4::boot;
 use crate::image::{program, uki};
 
 /// Bytes that are looked at. A stub of systemd has all of its sections in them.
 const LOOK: u64 = 256 << 10;
 /// What systemd's stub has in its section `.sdmagic`.
 const STUB: &[u8] = b"#### LoaderInfo: systemd-stub";
-/// The boot programs of iPXE, as Debian, Fedora and its own site call them, and what they run on.
-const IPXE: &[(&str, Option<&str>)] = &[
-    ("undionly.kpxe", Some("x86_64")),
-    ("undionly.kkpxe", Some("x86_64")),
-    ("ipxe.pxe", Some("x86_64")),
-    ("ipxe.lkrn", Some("x86_64")),
-    ("ipxe.efi", None),
-    ("snponly.efi", None),
-    ("snp.efi", None),
-    ("ipxe-x86_64.efi", None),
-    ("ipxe-snponly-x86_64.efi", None),
-    ("ipxe-arm64.efi", None),
-    ("ipxe-snponly-aarch64.efi", None),
-    ("snp-x86_64.efi", None),
-    ("snp-arm64.efi", None),
+/// Programs of iPXE for BIOS, as Debian, Ubuntu, Fedora and its own site call them.
+const IPXE_BIOS: [&str; 4] = ["undionly.kpxe", "undionly.kkpxe", "ipxe.pxe", "ipxe.lkrn"];
+/// Those for UEFI that use the firmware's drivers.
+const IPXE_SNP: [&str; 7] = [
+    "snponly.efi",
+    "snp.efi",
+    "snp-x86_64.efi",
+    "snp-arm64.efi",
+    "snponly-arm64.efi",
+    "ipxe-snponly-x86_64.efi",
+    "ipxe-snponly-aarch64.efi",
 ];
+/// Those for UEFI with drivers of their own.
+const IPXE_EFI: [&str; 5] =
+    ["ipxe.efi", "ipxe-x86_64.efi", "ipxe-amd64.efi", "ipxe-arm64.efi", "ipxe-aarch64.efi"];
+
+/// The architecture of a program of iPXE, and the name under which machines are told of it.
+fn ipxe(name: &str, machine: Option<&'static str>) -> Option<(&'static str, &'static str)> {
+    if let Some(name) = IPXE_BIOS.iter().find(|known| **known == name) {
+        return Some(("x86_64", name));
+    }
+    let [snp, own] = match machine? {
+        "x86_64" => boot::IPXE_UEFI,
+        _ => boot::IPXE_UEFI_ARM,
+    };
+    let is_snp = IPXE_SNP.contains(&name);
+    (is_snp || IPXE_EFI.contains(&name)).then_some((machine?, if is_snp { snp } else { own }))
+}
+
+/// Whether a Raspberry Pi's boot loader asks for a file of this name: its own parts (Debian's raspi-firmware, Ubuntu's
+/// linux-firmware-raspi), and the descriptions of the boards, which a kernel's package has.
+fn is_raspberry_pi(name: &str) -> bool {
+    let between = |first: &str, last: &str| name.starts_with(first) && name.ends_with(last);
+    name == "bootcode.bin"
+        || between("start", ".elf")
+        || between("fixup", ".dat")
+        || (between("bcm27", ".dtb") && name.contains("-rpi-"))
+}
 
 /// How the agent's program is called; what follows is the site's.
 const AGENT: &str = "firstlight-agent";
@@ -77,6 +100,15 @@ pub enum Found {
     Ipxe {
         /// `x86_64`
         architecture: String,
+        /// `undionly.kpxe`
+        name: String,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// A file of a Raspberry Pi's boot loader.
+    RaspberryPi {
+        /// `start4.elf`
+        name: String,
         /// Where it is.
         path: PathBuf,
     },
@@ -131,9 +163,12 @@ fn file(path: &Path) -> Result<Option<Found>> {
     File::open(path).and_then(|file| file.take(LOOK).read_to_end(&mut head)).with_context(cannot)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let machine = machine(&head);
-    if let Some((_, runs_on)) = IPXE.iter().find(|(known, _)| *known == name) {
-        let Some(architecture) = runs_on.or(machine) else { return Ok(None) };
-        return Ok(Some(Found::Ipxe { architecture: architecture.to_owned(), path: path.to_owned() }));
+    if let Some((architecture, name)) = ipxe(name, machine) {
+        let (architecture, name) = (architecture.to_owned(), name.to_owned());
+        return Ok(Some(Found::Ipxe { architecture, name, path: path.to_owned() }));
+    }
+    if is_raspberry_pi(name) {
+        return Ok(Some(Found::RaspberryPi { name: name.to_owned(), path: path.to_owned() }));
     }
     if name.starts_with(AGENT) {
         return Ok(agent(&head).map(|architecture| Found::Agent {

@@ -54,7 +54,7 @@ fn unpacked_packages_of_three_distributions() {
         "1 modules of kernel 6.8.5-301.fc40.x86_64 (x86_64)",
         "1 modules of kernel 6.9.0-1-amd64 (x86_64)",
         "stub of systemd (aarch64)",
-        "iPXE snp.efi (aarch64)",
+        "iPXE snp-arm64.efi (aarch64)",
         "iPXE undionly.kpxe (x86_64)",
     ];
     assert_eq!(added, expected);
@@ -62,10 +62,8 @@ fn unpacked_packages_of_three_distributions() {
     assert_eq!(newest.version, "6.10.0-2-generic");
     assert_eq!(KernelModules::read(&newest.modules).unwrap().index.modules.len(), 1);
     assert!(assets.stub("aarch64").is_some() && assets.stub("x86_64").is_none());
-    assert!(
-        assets.ipxe("x86_64", "undionly.kpxe").is_some()
-            && assets.ipxe("x86_64", "../ipxe/undionly.kpxe").is_none()
-    );
+    let folders = ["x86_64/ipxe", "aarch64/ipxe"].map(|below| folder.path().join("assets").join(below));
+    assert_eq!(assets.loaded(), folders);
     assert_eq!(assets.list().unwrap().len(), 9);
     assert_eq!(assets.verify().unwrap(), Vec::<String>::new());
 }
@@ -144,4 +142,91 @@ fn what_the_site_has_signed_and_agents_for_other_machines() {
     assert!(assets.signed("x86_64").is_some() && assets.signed("aarch64").is_none());
     assert!(assets.agent("aarch64").is_some() && assets.agent("x86_64").is_none());
     assert!(before.is_empty() && assets.state("x86_64").unwrap().contains(" x86_64/signed.efi\n"));
+}
+
+/// A program of UEFI for x86-64.
+fn efi_x86() -> Vec<u8> {
+    let mut program = efi(b"");
+    program[0x44..0x46].copy_from_slice(&[0x64, 0x86]);
+    program
+}
+
+/// What packages hold that machines load before a kernel, by their own lists of files: Debian's ipxe 1.0.0 (bookworm) and 1.21.1 (trixie) and
+/// raspi-firmware, Fedora's ipxe-bootimgs-x86 and -aarch64, Ubuntu's linux-firmware-raspi. Beside each file what becomes of it.
+#[test]
+fn boot_programs_of_packages() {
+    type Files<'a> = &'a [(&'a str, Option<&'a str>)];
+    let packages: [(&str, Files<'_>); 5] = [
+        (
+            "Debian 12",
+            &[
+                ("usr/lib/ipxe/ipxe.efi", Some("x86_64/ipxe/ipxe.efi")),
+                ("usr/lib/ipxe/ipxe.iso", None),
+                ("usr/lib/ipxe/ipxe.lkrn", Some("x86_64/ipxe/ipxe.lkrn")),
+                ("usr/lib/ipxe/ipxe.pxe", Some("x86_64/ipxe/ipxe.pxe")),
+                ("usr/lib/ipxe/snponly.efi", Some("x86_64/ipxe/snponly.efi")),
+                ("usr/lib/ipxe/undionly.kkpxe", Some("x86_64/ipxe/undionly.kkpxe")),
+                ("usr/lib/ipxe/undionly.kpxe", Some("x86_64/ipxe/undionly.kpxe")),
+            ],
+        ),
+        (
+            "Debian 13",
+            &[
+                ("usr/lib/ipxe/ipxe-amd64.efi", Some("x86_64/ipxe/ipxe.efi")),
+                ("usr/lib/ipxe/ipxe-arm64.efi", Some("aarch64/ipxe/ipxe-arm64.efi")),
+                ("usr/lib/ipxe/ipxe-riscv64.efi", None),
+                ("usr/lib/ipxe/snponly.efi", Some("x86_64/ipxe/snponly.efi")),
+                ("usr/lib/ipxe/undionly.kpxe", Some("x86_64/ipxe/undionly.kpxe")),
+            ],
+        ),
+        (
+            "Fedora",
+            &[
+                ("usr/share/ipxe/ipxe-x86_64.efi", Some("x86_64/ipxe/ipxe.efi")),
+                ("usr/share/ipxe/ipxe-snponly-x86_64.efi", Some("x86_64/ipxe/snponly.efi")),
+                ("usr/share/ipxe/undionly.kpxe", Some("x86_64/ipxe/undionly.kpxe")),
+                ("usr/share/ipxe/arm64-efi/snponly.efi", Some("aarch64/ipxe/snp-arm64.efi")),
+            ],
+        ),
+        (
+            "Debian's raspi-firmware and linux-image-arm64",
+            &[
+                ("usr/lib/raspi-firmware/bootcode.bin", Some("aarch64/raspberry-pi/bootcode.bin")),
+                ("usr/lib/raspi-firmware/fixup4.dat", Some("aarch64/raspberry-pi/fixup4.dat")),
+                ("usr/lib/raspi-firmware/fixup_cd.dat", Some("aarch64/raspberry-pi/fixup_cd.dat")),
+                ("usr/lib/raspi-firmware/start4.elf", Some("aarch64/raspberry-pi/start4.elf")),
+                ("usr/lib/raspi-firmware/overlays/README.md", None),
+                ("usr/lib/firmware/brcm/brcmfmac43456-sdio.bin", None),
+                (
+                    "usr/lib/linux-image-6.1.0-32-arm64/broadcom/bcm2711-rpi-4-b.dtb",
+                    Some("aarch64/raspberry-pi/bcm2711-rpi-4-b.dtb"),
+                ),
+                ("usr/lib/linux-image-6.1.0-32-arm64/allwinner/sun50i-a64-pine64.dtb", None),
+            ],
+        ),
+        (
+            "Ubuntu's linux-firmware-raspi",
+            &[
+                ("usr/lib/linux-firmware-raspi/start4.elf", Some("aarch64/raspberry-pi/start4.elf")),
+                ("usr/lib/linux-firmware-raspi/fixup4.dat", Some("aarch64/raspberry-pi/fixup4.dat")),
+            ],
+        ),
+    ];
+    for (package, files) in packages {
+        let (from, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for (path, _) in files {
+            let is_arm = path.contains("arm64") || path.contains("riscv64");
+            let mut content = if is_arm { efi(b"") } else { efi_x86() };
+            if path.contains("riscv64") {
+                content[0x44..0x46].copy_from_slice(&[0x64, 0x50]);
+            }
+            write(from.path(), path, if path.ends_with(".efi") { &content } else { b"a part" });
+        }
+        let assets = Assets::new(folder.path());
+        assets.add(from.path()).unwrap();
+        let found: Vec<String> = assets.list().unwrap().into_iter().map(|asset| asset.path).collect();
+        let mut expected: Vec<&str> = files.iter().filter_map(|(_, to)| *to).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{package}");
+    }
 }

@@ -9,10 +9,10 @@ use schemas::metal3::FirmwareUpdate;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Boot, Command};
-use crate::host::observed::Firmware;
+use crate::host::observed::{Firmware, Means};
 use crate::host::plan::Planner;
 use crate::limits;
-use crate::names::{ErrorType, FIRMWARE, operational};
+use crate::names::{ErrorType, FIRMWARE, operational, state};
 
 /// What the host waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -59,6 +59,32 @@ impl Planner<'_> {
             self.status().operational_status = operational::SERVICING.to_owned();
         }
         is_done
+    }
+
+    /// Whether the way out of the state waits until the BMC has installed what it installs: the machine's power would be cut next. A task
+    /// that waits for a start of the machine itself is left to the BMC.
+    pub(in crate::host) fn awaits_installation(&mut self) -> bool {
+        let leaves = self.is_deleting() || (self.state() == state::PROVISIONED && self.is_cancelled());
+        let reaches = matches!(self.observed.means, Means::Bmc { .. });
+        let Some(Progress { update: Some(update), since, task, is_restarted }) = self.firmware_progress()
+        else {
+            return false;
+        };
+        if !leaves || !reaches || self.detachment_holds() {
+            return false;
+        }
+        if let Some(Ok(TaskState::Running { message, .. })) = &self.observed.firmware.task
+            && waits_for_start(message)
+            && !is_restarted
+        {
+            self.annotations().remove(FIRMWARE);
+            return false;
+        }
+        let progress = Progress { update: Some(update.clone()), since, task, is_restarted };
+        let is_used = matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
+        let error = if is_used { ErrorType::Servicing } else { ErrorType::Preparation };
+        self.awaits_update(&update, progress, error);
+        true
     }
 
     /// Whether no change of the firmware is going on at a machine in use.

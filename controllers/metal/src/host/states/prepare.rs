@@ -44,6 +44,8 @@ impl Planner<'_> {
         if let Err(fault) = &self.observed.power {
             let message = fault.message.clone();
             self.fails(ErrorType::Registration, message);
+            let count = self.status().error_count;
+            self.again_after(limits::first_contact(count));
             return;
         }
         let spec = &self.observed.host.spec;

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use metal::names::POWER;
+use netboot::MacAddress;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BmcDetails, RootDeviceHints};
 
 use super::read::Entry;
@@ -66,6 +67,11 @@ fn check(entry: &Entry) -> Vec<String> {
     let mut problems = Vec::new();
     if entry.name.is_empty() {
         problems.push("the host has no name: fill in name".to_owned());
+    }
+    if !entry.mac.is_empty()
+        && let Err(problem) = entry.mac.parse::<MacAddress>()
+    {
+        problems.push(format!("mac: {problem}"));
     }
     let has_credentials = !entry.username.is_empty() || !entry.password.0.is_empty();
     if entry.address.is_empty() {

@@ -1,0 +1,250 @@
+//! BareMetalHosts that move with their clusters, with and without a BMC, while the controllers of both sides run.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::time::Duration;
+
+use engine::Manager;
+use firstlight::plane::start_controllers;
+use http::Request;
+use kube::Client;
+use pivot_tests::fixture::{Fixture, Size};
+use pivot_tests::place::Place;
+use pivot_tests::{Scene, simulated};
+use serde_json::{Value, json};
+
+const SIZE: Size = Size { clusters: 1, control_plane: 1, workers: 0 };
+const HOSTS: &str = "/apis/metal3.io/v1alpha1/namespaces/default/baremetalhosts";
+const STATUS: &str = "baremetalhost.metal3.io/status";
+const PAUSED: &str = "baremetalhost.metal3.io/paused";
+const DETACHED: &str = "baremetalhost.metal3.io/detached";
+const POWER: &str = "metal.firstlight.dev/power";
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+fn start(place: &Place) -> Manager {
+    let manager = place.plane.manager();
+    start_controllers(&manager, "all".parse().unwrap(), &[]);
+    manager
+}
+
+async fn until(scene: &Scene, what: &str, reached: impl Fn() -> bool) {
+    let deadline = scene.clock.monotonic() + Duration::from_secs(1800);
+    while !reached() {
+        if scene.clock.monotonic() >= deadline {
+            let places = [&scene.source, &scene.target];
+            let hosts =
+                places.map(|place| NAMES.map(|name| get(place, "baremetalhosts", name).unwrap_or_default()));
+            panic!("{what} is not reached: {hosts:#?}");
+        }
+        scene.clock.sleep(Duration::from_secs(1)).await;
+    }
+}
+
+async fn send(client: &Client, method: &str, path: &str, body: &Value) {
+    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder().method(method).uri(path).header("content-type", media_type);
+    client.request::<Value>(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap();
+}
+
+fn get(place: &Place, resource: &str, name: &str) -> Option<Value> {
+    place
+        .objects()
+        .into_iter()
+        .find_map(|(key, object)| key.ends_with(&format!("/{resource}/default/{name}")).then_some(object))
+}
+
+fn host(place: &Place, name: &str) -> Value {
+    get(place, "baremetalhosts", name).unwrap_or_else(|| panic!("no host {name} at the {}", place.role))
+}
+
+/// What a user sees of a host: no mover leaves a trace in it.
+fn seen(place: &Place, name: &str) -> Value {
+    let mut host = host(place, name);
+    host["status"].as_object_mut().unwrap().remove("lastUpdated");
+    for condition in host["status"]["conditions"].as_array_mut().unwrap() {
+        condition.as_object_mut().unwrap().remove("observedGeneration");
+    }
+    json!([host["metadata"]["annotations"], host["metadata"]["labels"], host["spec"], host["status"]])
+}
+
+fn state(place: &Place, name: &str) -> Value {
+    get(place, "baremetalhosts", name)
+        .map(|host| host["status"]["provisioning"]["state"].clone())
+        .unwrap_or_default()
+}
+
+/// Hosts in use with a BMC (which nobody may ask here) and without, and one that is spare; each came with its status.
+async fn describe(scene: &Scene) {
+    let client = scene.source.plane.client("kubectl");
+    let secret = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
+    for secret in [
+        secret("bmc", json!({"username": "admin", "password": "hunter2"})),
+        secret("by-hand-user-data", json!({"userData": "#cloud-config\n"})),
+    ] {
+        send(&client, "POST", "/api/v1/namespaces/default/secrets", &secret).await;
+    }
+    let image = json!({"url": "http://images/a.raw", "checksum": "00", "checksumType": "sha256"});
+    let status = |state: &str, image: &Value| {
+        json!({
+            "operationalStatus": "OK", "errorCount": 0, "errorMessage": "", "poweredOn": true,
+            "provisioning": {"ID": "", "state": state, "image": image, "bootMode": "UEFI"},
+            "hardware": {"ramMebibytes": 1024, "hostname": "node"},
+        })
+    };
+    let power = json!({POWER: "manual"});
+    let none = json!({"url": ""});
+    for (number, (name, mut annotations, spec, status, cluster)) in [
+        (
+            "by-hand",
+            power.clone(),
+            json!({"image": image, "userData": {"name": "by-hand-user-data"}}),
+            status("provisioned", &image),
+            true,
+        ),
+        (
+            "with-bmc",
+            json!({DETACHED: ""}),
+            json!({"image": image, "bmc": {"address": "ipmi://192.0.2.9", "credentialsName": "bmc"}}),
+            status("provisioned", &image),
+            true,
+        ),
+        ("spare", power, json!({}), status("available", &none), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        annotations[STATUS] = status.to_string().into();
+        let labels = if cluster { json!({CLUSTER_NAME: "c0"}) } else { json!({}) };
+        let mut spec = spec;
+        spec["online"] = true.into();
+        spec["bootMACAddress"] = format!("52:54:00:00:00:0{number}").into();
+        let metadata = json!({"name": name, "annotations": annotations, "labels": labels});
+        let host = json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": metadata, "spec": spec});
+        send(&client, "POST", HOSTS, &host).await;
+        until(scene, "a status", || state(&scene.source, name) == status["provisioning"]["state"]).await;
+        let owner = json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "name": name, "controller": true,
+            "uid": self::host(&scene.source, name)["metadata"]["uid"],
+        });
+        let metadata = json!({"name": name, "ownerReferences": [owner], "finalizers": ["baremetalhost.metal3.io/hardwareData"]});
+        let data = json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "HardwareData", "metadata": metadata,
+            "spec": {"hardware": status["hardware"]},
+        });
+        send(&client, "POST", &HOSTS.replace("baremetalhosts", "hardwaredata"), &data).await;
+    }
+}
+
+const NAMES: [&str; 3] = ["by-hand", "with-bmc", "spare"];
+
+/// Everything of the hosts is at `place`, and belongs to the hosts there.
+fn is_whole(place: &Place) {
+    for name in NAMES {
+        let uid = &host(place, name)["metadata"]["uid"];
+        let hardware = get(place, "hardwaredata", name).unwrap();
+        assert_eq!(hardware["metadata"]["ownerReferences"][0]["uid"], *uid, "{name}");
+        assert_eq!(hardware["spec"]["hardware"]["ramMebibytes"], 1024);
+    }
+    let credentials = get(place, "secrets", "bmc").unwrap();
+    assert_eq!(
+        credentials["metadata"]["ownerReferences"][0]["uid"],
+        host(place, "with-bmc")["metadata"]["uid"]
+    );
+    assert!(get(place, "secrets", "by-hand-user-data").is_some(), "nobody owns it");
+}
+
+fn is_gone(place: &Place) {
+    let left: Vec<String> = place.objects().into_keys().filter(|key| key.contains("/metal3.io/")).collect();
+    assert_eq!(left, Vec::<String>::new(), "{}", place.role);
+    assert!(get(place, "secrets", "bmc").is_none() && get(place, "secrets", "by-hand-without-bmc").is_none());
+}
+
+#[test]
+fn hosts_move_to_another_firstlight_and_back() {
+    let fixture = Fixture::make(SIZE).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        let managers = (start(&scene.source), start(&scene.target));
+        describe(&scene).await;
+        until(&scene, "rest", || managers.0.is_idle(Duration::from_secs(5))).await;
+        let before = NAMES.map(|name| seen(&scene.source, name));
+        for (pivot, from, to, manager) in [
+            (scene.pivot().unwrap(), &scene.source, &scene.target, &managers.1),
+            (scene.pivot_back().unwrap(), &scene.target, &scene.source, &managers.0),
+        ] {
+            let report = pivot.run().await.unwrap_or_else(|error| panic!("{error}"));
+            assert!(report.findings.is_empty(), "{report}");
+            let is_taken_up = |name: &&str| host(to, name)["metadata"]["annotations"][PAUSED].is_null();
+            until(&scene, "hosts that are taken up", || NAMES.iter().all(|name| is_taken_up(name))).await;
+            until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
+            for (name, before) in NAMES.iter().zip(&before) {
+                assert_eq!(seen(to, name), *before, "{name} at the {}", to.role);
+            }
+            is_whole(to);
+            is_gone(from);
+            assert!(get(to, "secrets", "by-hand-without-bmc").is_none());
+        }
+        assert_eq!(scene.watch.violations(), Vec::<String>::new());
+        managers.0.stop().await;
+        managers.1.stop().await;
+    });
+}
+
+/// At the target run Metal3's controllers, which take up a host by its annotations alone (`contract/metal3`, §3.3 and §3.5).
+#[test]
+fn hosts_arrive_as_metal3_keeps_them() {
+    let fixture = Fixture::make(SIZE).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        let manager = start(&scene.source);
+        describe(&scene).await;
+        until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
+        let before = NAMES.map(|name| seen(&scene.source, name));
+        scene.pivot().unwrap().run().await.unwrap_or_else(|error| panic!("{error}"));
+        let target = &scene.target;
+        for name in NAMES {
+            let host = host(target, name);
+            let annotations = &host["metadata"]["annotations"];
+            assert_eq!(annotations[PAUSED], "metal3.io/capm3", "{name}");
+            let told: Value = serde_json::from_str(annotations[STATUS].as_str().unwrap()).unwrap();
+            assert_eq!(told["provisioning"]["state"], host["status"]["provisioning"]["state"]);
+            assert_eq!(told["hardware"]["ramMebibytes"], 1024);
+        }
+        let by_hand = host(target, "by-hand");
+        assert!(by_hand["metadata"]["annotations"][DETACHED].is_string());
+        assert!(by_hand["metadata"]["annotations"][POWER].is_null());
+        assert_eq!(by_hand["spec"]["bmc"]["address"], "ipmi://192.0.2.1");
+        let told: Value =
+            serde_json::from_str(by_hand["metadata"]["annotations"][STATUS].as_str().unwrap()).unwrap();
+        assert_eq!(
+            (&told["operationalStatus"], &told["provisioning"]["ID"]),
+            (&json!("detached"), &json!(""))
+        );
+        let nobody =
+            get(target, "secrets", by_hand["spec"]["bmc"]["credentialsName"].as_str().unwrap()).unwrap();
+        assert_eq!(nobody["metadata"]["ownerReferences"][0]["uid"], by_hand["metadata"]["uid"]);
+        assert_eq!(nobody["metadata"]["labels"]["environment.metal3.io"], "baremetal");
+        is_whole(target);
+        is_gone(&scene.source);
+
+        // clusterctl brings no status along: our controllers, too, take it from the annotation.
+        let client = target.plane.client("clusterctl");
+        for name in NAMES {
+            send(&client, "PATCH", &format!("{HOSTS}/{name}/status"), &json!({"status": null})).await;
+            assert!(host(target, name)["status"].is_null());
+        }
+        let there = start(target);
+        let is_back = |name: &&str| {
+            let host = host(target, name);
+            host["metadata"]["annotations"][PAUSED].is_null() && host["status"].is_object()
+        };
+        until(&scene, "a status", || NAMES.iter().all(|name| is_back(name))).await;
+        until(&scene, "rest", || there.is_idle(Duration::from_secs(5))).await;
+        for (name, before) in NAMES.iter().zip(&before) {
+            let (state, spec) = (&before[3]["provisioning"]["state"], &before[2]);
+            let host = host(target, name);
+            assert_eq!((&host["status"]["provisioning"]["state"], &host["spec"]), (state, spec), "{name}");
+        }
+        manager.stop().await;
+        there.stop().await;
+    });
+}
