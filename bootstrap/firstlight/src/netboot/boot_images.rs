@@ -1,18 +1,20 @@
 //! What machines boot, made of this program and the site's own files in `<data-dir>/netboot`.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
 use agent::protocol::Configuration;
 use anyhow::{Context, Result, bail};
-use metal::preprovisioning::{BootImages, InitialImage};
+use metal::preprovisioning::{BootImages, InitialImage, MediaImage};
 use netboot::boot_files::BootFiles;
 use netboot::client::Processor;
 use netboot::image::assets::{Assets, Kernel};
 use netboot::image::made::{Inputs, make_once, replace};
 use netboot::image::program::Entry;
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
+use netboot::media;
 
 /// Arguments of the kernel. The first console is the one that people see; the last is what the agent writes to. Under emulation, on a loaded
 /// machine, the kernel's check of its timer fails although the timer works.
@@ -72,7 +74,15 @@ pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> Boo
         (name.to_owned(), image)
     };
     let both = boot.initial.keys().filter(|processor| boot.kernels.contains_key(processor));
-    BootImages { initial: both.map(image).collect() }
+    let initial: BTreeMap<String, InitialImage> = both.map(image).collect();
+    let media = |processor: &Processor| {
+        // What the site has signed stays as it is.
+        let arguments = boot.stubs.contains_key(processor).then(|| boot.arguments.clone());
+        let image = MediaImage { base: format!("http://{address}{}", media::FOLDER), arguments };
+        (processor.name().to_owned(), image)
+    };
+    let media = boot.unified.keys().map(media).filter(|(name, _)| initial.contains_key(name)).collect();
+    BootImages { initial, media }
 }
 
 /// The files for one kind of machine.
@@ -127,8 +137,9 @@ impl Making<'_> {
                 );
             }
             boot.unified.insert(self.processor, signed);
-        } else if stub.is_some() {
+        } else if let Some(stub) = stub {
             boot.unified.insert(self.processor, unified);
+            boot.stubs.insert(self.processor, stub);
         }
         boot.kernels.insert(self.processor, kernel.image);
         boot.initial.insert(self.processor, initial);
@@ -162,7 +173,7 @@ fn pack(out: &Path, kernel: &Kernel, program: &[Entry], agent: &Configuration) -
 fn unify(out: &Path, stub: &Path, kernel: &Kernel, initial: &Path) -> Result<()> {
     let parts = uki::Parts {
         stub: std::fs::read(stub).with_context(|| format!("cannot read {}", stub.display()))?,
-        release: "ID=firstlight\nPRETTY_NAME=firstlight\n".to_owned(),
+        release: uki::RELEASE.to_owned(),
         arguments: ARGUMENTS.to_owned(),
         kernel: Piece::file(&kernel.image)?,
         initramfs: Piece::file(initial)?,
