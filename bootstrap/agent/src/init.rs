@@ -79,7 +79,7 @@ fn work(tools: Tools) -> Result<Infallible> {
             let (journal, always) = (tools.journal.clone(), configuration.modules.clone());
             move || load_drivers(&loader, &always, &journal)
         });
-        let network = ask_on_all(arguments.boot, tools.clone(), devices.clone())?;
+        let network = ask_on_all(arguments.boot, arguments.networks.clone(), tools.clone(), devices.clone())?;
         let agent = Agent::new(tools.clone(), arguments, configuration, network, devices)?;
         let drivers = async {
             if let Err(error) = drivers.await {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::network::{Attached, interfaces};
+use crate::network::{Attached, Fixed, interfaces};
 use crate::protocol::{Configuration, Enrolment};
 
 /// Where the initramfs has the configuration.
@@ -19,6 +19,8 @@ pub struct Arguments {
     pub token: Option<String>,
     /// `BOOTIF=01-MAC` or `BOOTIF=MAC`: the interface that the firmware used.
     pub boot: Option<[u8; 6]>,
+    /// `firstlight.network=MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`, once for each interface that is not to ask for an address.
+    pub networks: Vec<Fixed>,
 }
 
 impl Arguments {
@@ -31,6 +33,7 @@ impl Arguments {
             match name {
                 "firstlight.server" => arguments.servers.push(value.to_owned()),
                 "firstlight.token" => arguments.token = Some(value.to_owned()),
+                "firstlight.network" => arguments.networks.extend(Fixed::read(value)),
                 // PXELINUX puts the type of the hardware (01: Ethernet) before the address.
                 "BOOTIF" => arguments.boot = read_boot_interface(value),
                 _ => {}
@@ -96,6 +99,18 @@ mod tests {
         assert_eq!((read.token.as_deref(), read.boot), (Some("abc"), mac));
         assert_eq!(Arguments::read("BOOTIF=52:54:00:ab:02:03").boot, mac);
         assert_eq!(Arguments::read("BOOTIF=01:52:54:00:ab:02:03").boot, mac);
-        assert_eq!(Arguments::read("BOOTIF=eth0 x=\"y z\" ="), Arguments::default());
+        let wrong = "BOOTIF=eth0 x=\"y z\" = firstlight.network=52:54:00:ab:02:03 firstlight.network=52:54:00:ab:02:03,10.0.0.9/33,";
+        assert_eq!(Arguments::read(wrong), Arguments::default());
+        let line = "firstlight.network=52:54:00:ab:02:03,10.0.0.9/24,10.0.0.1,10.0.0.53,10.0.0.54 firstlight.network=52:54:00:ab:02:04,10.1.0.9/32,";
+        let [first, second] = Arguments::read(line).networks.try_into().unwrap();
+        assert_eq!(
+            (Some(first.mac), first.lease.address.to_string(), first.lease.prefix),
+            (mac, "10.0.0.9".into(), 24)
+        );
+        assert_eq!((first.lease.router, first.lease.name_servers.len()), (Some([10, 0, 0, 1].into()), 2));
+        assert_eq!(
+            (second.lease.prefix, second.lease.router, second.lease.name_servers),
+            (32, None, Vec::new())
+        );
     }
 }

@@ -30,9 +30,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         initial: one(path()),
         tftp: path().into_iter().collect(),
         arguments: "console=ttyS0".into(),
+        ..BootFiles::default()
     };
     if path().is_some_and(|mode| mode.as_os_str() == "proxy") {
-        interface.mode = Mode::Proxy;
+        interface.mode = Some(Mode::Proxy);
     }
     let boot_from = if path().is_some() { Boot::Disk } else { Boot::Agent };
     let directory = Memory::default();

@@ -12,6 +12,8 @@ use crate::error::Error;
 pub struct BootFiles {
     /// Unified kernel images, for UEFI.
     pub unified: BTreeMap<Processor, PathBuf>,
+    /// systemd's stubs, where unified images with other arguments may be made: not where the site signs them.
+    pub stubs: BTreeMap<Processor, PathBuf>,
     /// Kernels, for iPXE.
     pub kernels: BTreeMap<Processor, PathBuf>,
     /// Their first file systems, with the agent.
@@ -72,7 +74,11 @@ impl BootFiles {
 
     /// All files by name, for a check at the start.
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
-        self.unified.values().chain(self.kernels.values()).chain(self.initial.values())
+        self.unified
+            .values()
+            .chain(self.stubs.values())
+            .chain(self.kernels.values())
+            .chain(self.initial.values())
     }
 
     /// Looks whether the files can be read: better now than when a machine asks.

@@ -15,6 +15,7 @@ pub mod image;
 pub mod limits;
 pub mod mac;
 pub mod machine;
+pub mod media;
 pub mod metadata;
 pub mod network;
 pub mod router;

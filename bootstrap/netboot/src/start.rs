@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::http::listener::Listener;
 use crate::http::site::Site;
 use crate::machine::Directory;
+use crate::media::Media;
 use crate::metadata::Metadata;
 use crate::network::{self, Interface};
 use crate::{dhcp4, dhcp6, router, tftp};
@@ -38,8 +39,8 @@ pub const HTTPS_PORT: u16 = 8443;
 pub struct InterfaceConfiguration {
     /// Its name.
     pub name: String,
-    /// Whom addresses are given.
-    pub mode: Mode,
+    /// Whom addresses are given. None: nobody, and nothing but HTTP is served, to machines that start from virtual media.
+    pub mode: Option<Mode>,
     /// The networks that addresses are given in: that of the interface, and those behind relays. None: that of the interface, whose
     /// upper half is given away.
     pub subnets: Vec<Subnet>,
@@ -54,7 +55,7 @@ impl InterfaceConfiguration {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            mode: Mode::Full,
+            mode: Some(Mode::Full),
             subnets: vec![],
             prefix_v6: None,
             beside_other_server: false,
@@ -145,14 +146,16 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         tasks: TaskTracker::new(),
         shutdown: CancellationToken::new(),
     };
-    let (mut metadata, mut agents) = (None, None);
+    let (mut metadata, mut agents, mut media) = (None, None, None);
     if let Some((manager, kube)) = &doors.kube {
         let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
         agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone()).await);
+        media = Some(Media::start(manager, kube.clone()).await);
         metadata = Some(told);
     }
     let site = Arc::new(Site {
         metadata,
+        media,
         agents,
         boot: configuration.boot.clone(),
         tftp,
@@ -191,24 +194,8 @@ struct Starting<'a> {
 impl Starting<'_> {
     async fn interface(&mut self, asked: &InterfaceConfiguration) -> Result<(), Error> {
         let interface = Interface::find(&asked.name)?;
-        let link = self.link(asked, &interface)?;
-        let server = dhcp4::server::Server::open(link, self.handle.addresses.clone())?;
-        if asked.mode == Mode::Full
-            && !asked.beside_other_server
-            && let Some(server) = self.other_server(asked, &interface).await?
-        {
-            return Err(Error::OtherServer { interface: asked.name.clone(), server });
-        }
-        self.open.dhcp.push(server);
-        let files = tftp::server::Files { boot: self.site.boot.clone(), names: self.site.tftp.clone() };
-        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files)?);
-        self.ipv6(asked, &interface)?;
-        match router::Server::open(interface.clone(), asked.prefix_v6) {
-            Ok(server) => self.open.routers.push(server),
-            Err(error @ Error::NotPermitted { .. }) => return Err(error),
-            Err(error) => {
-                tracing::info!(interface = asked.name, %error, "no IPv6 here: routers are not advertised");
-            }
+        if let Some(mode) = asked.mode {
+            self.network_boot(asked, mode, &interface).await?;
         }
         let v6 = interface.addresses_v6.iter().filter(|address| !address.is_unicast_link_local());
         let own = interface.networks.iter().map(|network| network.address.into());
@@ -239,8 +226,42 @@ impl Starting<'_> {
         Ok(four.map(IpAddr::V4).or(six))
     }
 
+    /// What firmware asks before it loads anything over HTTP.
+    async fn network_boot(
+        &mut self,
+        asked: &InterfaceConfiguration,
+        mode: Mode,
+        interface: &Interface,
+    ) -> Result<(), Error> {
+        let link = self.link(asked, mode, interface)?;
+        let server = dhcp4::server::Server::open(link, self.handle.addresses.clone())?;
+        if mode == Mode::Full
+            && !asked.beside_other_server
+            && let Some(server) = self.other_server(asked, interface).await?
+        {
+            return Err(Error::OtherServer { interface: asked.name.clone(), server });
+        }
+        self.open.dhcp.push(server);
+        let files = tftp::server::Files { boot: self.site.boot.clone(), names: self.site.tftp.clone() };
+        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files)?);
+        self.ipv6(asked, mode, interface)?;
+        match router::Server::open(interface.clone(), asked.prefix_v6) {
+            Ok(server) => self.open.routers.push(server),
+            Err(error @ Error::NotPermitted { .. }) => return Err(error),
+            Err(error) => {
+                tracing::info!(interface = asked.name, %error, "no IPv6 here: routers are not advertised");
+            }
+        }
+        Ok(())
+    }
+
     /// DHCP for IPv6, where the interface has an address that machines can load boot files from.
-    fn ipv6(&mut self, asked: &InterfaceConfiguration, interface: &Interface) -> Result<(), Error> {
+    fn ipv6(
+        &mut self,
+        asked: &InterfaceConfiguration,
+        mode: Mode,
+        interface: &Interface,
+    ) -> Result<(), Error> {
         let near = |address: &&Ipv6Addr| !address.is_unicast_link_local();
         let mut own = interface.addresses_v6.iter().filter(near);
         let in_prefix = |prefix: Ipv6Addr| move |own: &&Ipv6Addr| own.octets()[..8] == prefix.octets()[..8];
@@ -258,8 +279,8 @@ impl Starting<'_> {
         let link = dhcp6::plan::Link {
             interface: asked.name.clone(),
             mac: interface.mac,
-            prefix: asked.prefix_v6.filter(|_| asked.mode != Mode::Proxy),
-            known_only: asked.mode == Mode::Reservations,
+            prefix: asked.prefix_v6.filter(|_| mode != Mode::Proxy),
+            known_only: mode == Mode::Reservations,
             offer: self.offer((*server).into()),
         };
         let server = dhcp6::server::Server::open(interface, link, self.doors.directory.clone())?;
@@ -277,7 +298,7 @@ impl Starting<'_> {
         }
     }
 
-    fn link(&self, asked: &InterfaceConfiguration, interface: &Interface) -> Result<Link, Error> {
+    fn link(&self, asked: &InterfaceConfiguration, mode: Mode, interface: &Interface) -> Result<Link, Error> {
         let mut subnets = asked.subnets.clone();
         // The server knows each network of its own by its address there.
         let Some(own) = interface.networks.first().copied() else {
@@ -292,7 +313,7 @@ impl Starting<'_> {
             }
         }
         let offer = self.offer(own.address.into());
-        Ok(Link { interface: asked.name.clone(), mode: asked.mode, server: own.address, subnets, offer })
+        Ok(Link { interface: asked.name.clone(), mode, server: own.address, subnets, offer })
     }
 
     fn run(self) -> Handle {

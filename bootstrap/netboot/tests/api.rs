@@ -23,9 +23,10 @@ use netboot::dhcp4::server::Addresses;
 use netboot::directory::Kube;
 use netboot::http::site::{Peer, Site};
 use netboot::machine::{Boot, Directory, Lease};
+use netboot::media::Media;
 use netboot::metadata::Metadata;
 use registry::Registry;
-use schemas::metal3::BareMetalHost;
+use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease};
 use serde_json::{Value, json};
 use serving::Server;
@@ -200,7 +201,9 @@ async fn services(manager: &Manager) -> Site {
     let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
+    let media = Some(Media::start(manager, kube.clone()).await);
     Site {
+        media,
         boot: BootFiles {
             kernels: [(Processor::X86_64, "kernel".into())].into(),
             initial: [(Processor::X86_64, "initramfs".into())].into(),
@@ -416,4 +419,122 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     let next = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert_ne!(next, token);
     agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
+}
+
+/// A CD, whole or in parts.
+async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Option<String>) {
+    let peer = Peer { address: (MINE, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
+    let mut request = http::Request::get(path);
+    if let Some(range) = range {
+        request = request.header("range", range);
+    }
+    let response = site.answer(request.body(Empty::<Bytes>::new()).unwrap(), &peer).await;
+    let status = response.status().as_u16();
+    let tag = response.headers().get("etag").map(|tag| tag.to_str().unwrap().to_owned());
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, body.to_vec(), tag)
+}
+
+/// A program of UEFI with nothing in it, for sections to be added to.
+fn stub() -> Vec<u8> {
+    let mut stub = vec![0; 1024];
+    stub[..2].copy_from_slice(b"MZ");
+    stub[0x3c] = 0x80;
+    stub[0x80..0x84].copy_from_slice(b"PE\0\0");
+    // The optional header has 240 bytes; PE32+; sections begin at 4096 in memory and at multiples of 512 in the file.
+    stub[0x80 + 20] = 240;
+    stub[0x98..0x9a].copy_from_slice(&[0x0b, 0x02]);
+    stub[0x98 + 32..0x98 + 36].copy_from_slice(&4096u32.to_le_bytes());
+    stub[0x98 + 36..0x98 + 40].copy_from_slice(&512u32.to_le_bytes());
+    stub
+}
+
+#[tokio::test(start_paused = true)]
+async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        std::fs::write(folder.path().join(name), content).unwrap();
+        [(Processor::X86_64, folder.path().join(name))]
+    };
+    let boot = BootFiles {
+        stubs: file("stub", &stub()).into(),
+        kernels: file("kernel", &[7; 3000]).into(),
+        initial: file("initramfs", &[8; 3000]).into(),
+        unified: file("unified", &[9; 3000]).into(),
+        arguments: "quiet".into(),
+        ..BootFiles::default()
+    };
+    let manager = manager().await;
+    host(&manager, "inspecting").await;
+    let secrets: Objects<Secret> = manager.objects();
+    let network = json!({
+        "links": [{"id": "a", "type": "phy", "ethernet_mac_address": MAC.to_string()}],
+        "networks": [{"type": "ipv4", "link": "a", "ip_address": "10.0.0.9/24", "gateway": "10.0.0.1"}],
+    });
+    let data = json!({"metadata": {"name": "network", "namespace": "default"}, "stringData": {"networkData": network.to_string()}});
+    create(&secrets, data).await;
+    let images: Objects<PreprovisioningImage> = manager.objects();
+    let image = create(
+        &images,
+        json!({
+            "metadata": {"name": "node-1", "namespace": "default"},
+            "spec": {"architecture": "x86_64", "acceptFormats": ["iso"], "networkDataName": "network"},
+        }),
+    )
+    .await;
+    let status = json!({"status": {"format": "iso", "extraKernelParams": "quiet"}});
+    images.merge(&NamespacedName::of(image.as_ref()), Some("status"), status).await.unwrap();
+    let path = format!("{}/{}", netboot::media::FOLDER, metal::preprovisioning::path(&image));
+
+    let site = Site { boot: boot.clone(), ..services(&manager).await };
+    let told = async || {
+        let (status, content, tag) = cd(&site, &path, None).await;
+        assert_eq!((status, &content[16 * 2048 + 1..16 * 2048 + 6]), (200, &b"CD001"[..]));
+        let text = String::from_utf8_lossy(&content);
+        let line = text.lines().find(|line| line.contains("firstlight.token=")).unwrap();
+        let line = line[line.find("quiet").unwrap()..].trim_end_matches(['\0', '\u{fffd}']).to_owned();
+        let line = line.split('\0').next().unwrap().to_owned();
+        (content, line, tag)
+    };
+    let (content, line, tag) = told().await;
+    let [first, boot_interface, token, network] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!((first, boot_interface), ("quiet", "BOOTIF=01-52-54-00-00-00-01"));
+    assert_eq!(network, "firstlight.network=52:54:00:00:00:01,10.0.0.9/24,10.0.0.1");
+    let token = token.strip_prefix("firstlight.token=").unwrap();
+    let (status, part, same) = cd(&site, &path, Some("bytes=32768-40000")).await;
+    assert_eq!((status, part.as_slice(), &same), (206, &content[32768..=40000], &tag));
+    for wrong in ["1234.iso", "x"] {
+        let other = format!("{}/default/node-1/{wrong}", netboot::media::FOLDER);
+        assert_eq!(cd(&site, &other, None).await.0, 404);
+    }
+
+    let agents = site.agents.clone().unwrap();
+    let with =
+        |token: Option<&str>, boot: &str| Enrolment { token: token.map(str::to_owned), ..enrolment(boot) };
+    let address = IpAddr::from(ADDRESS);
+    for wrong in [None, Some("0123")] {
+        assert!(matches!(agents.enrol("aa", address, &with(wrong, "first")).await, Err(Refusal::Token(_))));
+    }
+    agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
+    let machines: Objects<Agent> = manager.objects();
+    let known = json!({"spec": {"hostRef": {"namespace": "default", "name": "node-1"}}});
+    machines.merge(&NamespacedName::new("", MAC.dashed()), None, known).await.unwrap();
+    agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
+    manager.clock().sleep(Duration::from_secs(60)).await;
+    assert!(matches!(
+        agents.enrol("bb", address, &with(Some(token), "second")).await,
+        Err(Refusal::Token(_))
+    ));
+    alerted(&manager, "BootTokenRefused").await;
+    // The next start is from another CD.
+    let (_, next, other) = told().await;
+    assert!(next != line && other != tag, "{next}");
+    let next = next.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
+
+    let signed = BootFiles { stubs: Default::default(), ..boot };
+    let status = json!({"status": {"extraKernelParams": null}});
+    images.merge(&NamespacedName::of(image.as_ref()), Some("status"), status).await.unwrap();
+    let (status, content, _) = cd(&Site { boot: signed, ..services(&manager).await }, &path, None).await;
+    assert!(status == 200 && !String::from_utf8_lossy(&content).contains("firstlight.token="));
 }

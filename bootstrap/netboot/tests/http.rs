@@ -49,6 +49,7 @@ impl Bench {
             images: Some(path("images")),
             directory: Arc::new(directory),
             metadata: None,
+            media: None,
             agents: None,
             http_port: 8080,
             https_port: Some(8443),

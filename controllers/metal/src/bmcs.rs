@@ -121,7 +121,10 @@ impl Control for Bmcs {
     fn capabilities(&self, address: &str) -> Result<Capabilities, String> {
         let parsed =
             BmcAddress::parse(address).map_err(|error| format!("spec.bmc.address {address:?}: {error}"))?;
-        Ok(Capabilities { has_media: parsed.scheme.supports_iso_images() })
+        Ok(Capabilities {
+            has_media: parsed.scheme.supports_iso_images(),
+            boots_media: parsed.scheme.boots_virtual_media(),
+        })
     }
 
     fn power<'a>(&'a self, machine: &'a Connection) -> BoxFuture<'a, Result<Power, Fault>> {

@@ -66,6 +66,7 @@ pub(crate) fn means(
         credentials: name.clone(),
         version: secret.metadata.resource_version.clone().unwrap_or_default(),
         has_media: capabilities.has_media,
+        boots_media: capabilities.boots_media,
     };
     (means, Some(connection))
 }

@@ -78,6 +78,8 @@ pub struct Fault {
 pub struct Capabilities {
     /// An image can be inserted as a CD.
     pub has_media: bool,
+    /// The machine starts its agent from such an image, not from the network.
+    pub boots_media: bool,
 }
 
 /// Machines, by their BMC.

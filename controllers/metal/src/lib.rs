@@ -15,6 +15,7 @@ pub mod instruction;
 pub mod limits;
 pub mod machines;
 pub mod names;
+pub mod network_data;
 pub mod preprovisioning;
 pub mod subscription;
 

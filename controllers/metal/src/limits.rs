@@ -12,6 +12,8 @@ pub const RESTART: Duration = Duration::from_secs(90);
 pub const SOFT_OFF: Duration = Duration::from_secs(180);
 /// How often the power of a resting host is read.
 pub const POWER_POLL: Duration = Duration::from_secs(60);
+/// How long a machine that was switched on may still be off, as its BMC says.
+pub const POWER_ON: Duration = Duration::from_secs(30);
 /// How often the power is read while it should change.
 pub const POWER_CHANGE: Duration = Duration::from_secs(2);
 /// How often a missing Secret is looked for beside its events.

@@ -6,15 +6,34 @@ use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer};
 use k8s_openapi::api::core::v1::Secret;
-use schemas::metal3::{PreprovisioningImage, PreprovisioningImageStatus};
+use schemas::metal3::{PreprovisioningImage, PreprovisioningImageStatus, SecretStatus};
 
 use crate::names::PREPROVISIONING_FINALIZER;
+use crate::network_data;
 
-/// What is served to boot: the same for all hosts of an architecture.
+/// What is served to boot, by architecture (`x86_64`, `aarch64`).
 #[derive(Clone, Debug, Default)]
 pub struct BootImages {
-    /// By architecture (`x86_64`, `aarch64`).
+    /// The same for all hosts.
     pub initial: BTreeMap<String, InitialImage>,
+    /// One for each host, made when it is asked for.
+    pub media: BTreeMap<String, MediaImage>,
+}
+
+/// Images of CDs that start the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaImage {
+    /// URL of all of them; that of one goes on with [`path`].
+    pub base: String,
+    /// Arguments of the kernel, to which those of the host are added; `None` where the site has signed an image that takes no others.
+    pub arguments: Option<String>,
+}
+
+/// Where an object's image is below [`MediaImage::base`]. The UID is what nobody guesses, as a CD has what its host alone may know.
+pub fn path(image: &PreprovisioningImage) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let metadata = &image.metadata;
+    format!("{}/{}/{}.iso", text(&metadata.namespace), text(&metadata.name), text(&metadata.uid))
 }
 
 /// A kernel and its first file system, with the agent in it.
@@ -28,8 +47,9 @@ pub struct InitialImage {
     pub arguments: String,
 }
 
-/// The format of what is served: a kernel and an initramfs.
+/// The formats of what is served: a kernel and an initramfs, and a CD with both.
 const INITRD: &str = "initrd";
+pub(crate) const ISO: &str = "iso";
 /// Reasons of the conditions `Ready` and `Error`.
 const SUCCESS: &str = "ImageSuccess";
 const CONFIGURATION_ERROR: &str = "ConfigurationError";
@@ -64,12 +84,27 @@ struct ImageReconciler {
     manager: Manager,
 }
 
-/// The image that fits; otherwise the reason of the condition, and what to do.
-fn choose<'a>(
+/// The network that the host is to have before it is installed.
+enum Network {
+    /// What the interfaces ask DHCP for.
+    Dhcp,
+    /// The Secret in this version.
+    Given(SecretStatus),
+    /// There is none of that name.
+    Missing(String),
+    /// What is wrong with the Secret of that name.
+    Wrong(String, String),
+}
+
+/// Why there is no image: the reason of the condition, and what to do.
+type Refusal = (&'static str, String);
+
+/// The image that fits.
+fn choose(
     image: &PreprovisioningImage,
-    served: &'a BootImages,
-    has_network_data: bool,
-) -> std::result::Result<&'a InitialImage, (&'static str, String)> {
+    served: &BootImages,
+    network: &Network,
+) -> std::result::Result<PreprovisioningImageStatus, Refusal> {
     let refuse = |message: String| Err((CONFIGURATION_ERROR, message));
     if served.initial.is_empty() {
         return refuse(
@@ -77,23 +112,66 @@ fn choose<'a>(
         );
     }
     let architecture = image.spec.architecture.as_deref().unwrap_or(std::env::consts::ARCH);
-    let Some(found) = served.initial.get(architecture) else {
+    let Some(initial) = served.initial.get(architecture) else {
         let known: Vec<&str> = served.initial.keys().map(String::as_str).collect();
         return refuse(format!("there is no image for {architecture}, only for {}", known.join(", ")));
     };
-    if !image.spec.accept_formats.iter().any(|format| format == INITRD) {
-        return refuse(format!("images are served as {INITRD} only: add it to spec.acceptFormats"));
+    match network {
+        Network::Missing(name) => {
+            let message = format!("the Secret {name} of spec.networkDataName is not there: create it");
+            return Err((MISSING_NETWORK_DATA, message));
+        }
+        Network::Wrong(name, problem) => {
+            return refuse(format!("the Secret {name} of spec.networkDataName: {problem}"));
+        }
+        Network::Dhcp | Network::Given(_) => {}
     }
-    match image.spec.network_data_name.as_deref().filter(|name| !name.is_empty()) {
-        Some(name) if !has_network_data => Err((
-            MISSING_NETWORK_DATA,
-            format!("the Secret {name} of spec.networkDataName is not there: create it"),
-        )),
-        Some(_) => refuse(
-            "images carry no network configuration, since the agent asks DHCP: remove spec.networkDataName"
+    let accepts = |format| image.spec.accept_formats.iter().any(|accepted| accepted == format);
+    let status = PreprovisioningImageStatus {
+        architecture: image.spec.architecture.clone(),
+        ..PreprovisioningImageStatus::default()
+    };
+    match (served.media.get(architecture), network) {
+        (Some(media), Network::Dhcp) if accepts(ISO) => Ok(on_media(image, media, status)),
+        (Some(media), Network::Given(version)) if accepts(ISO) && media.arguments.is_some() => {
+            let status = PreprovisioningImageStatus { network_data: Some(version.clone()), ..status };
+            Ok(on_media(image, media, status))
+        }
+        (Some(_), _) if accepts(ISO) => refuse(
+            "the image that the site has signed takes no network configuration: remove spec.networkDataName, so that the agent asks DHCP"
                 .to_owned(),
         ),
-        None => Ok(found),
+        (None, _) if accepts(ISO) && !accepts(INITRD) => refuse(format!(
+            "no CD can be made for {architecture} without systemd's stub for UEFI: unpack the package systemd-boot-efi and run: firstlight metal \
+             assets add FOLDER"
+        )),
+        _ if !accepts(INITRD) => {
+            refuse(format!("images are served as {ISO} and {INITRD} only: add one to spec.acceptFormats"))
+        }
+        (_, Network::Dhcp) => Ok(PreprovisioningImageStatus {
+            extra_kernel_params: Some(initial.arguments.clone()),
+            format: Some(INITRD.to_owned()),
+            image_url: Some(initial.image.clone()),
+            kernel_url: Some(initial.kernel.clone()),
+            ..status
+        }),
+        _ => refuse(format!(
+            "images of the format {INITRD} carry no network configuration, since the agent asks DHCP: remove spec.networkDataName, or add \
+             {ISO} to spec.acceptFormats"
+        )),
+    }
+}
+
+fn on_media(
+    image: &PreprovisioningImage,
+    media: &MediaImage,
+    status: PreprovisioningImageStatus,
+) -> PreprovisioningImageStatus {
+    PreprovisioningImageStatus {
+        extra_kernel_params: media.arguments.clone(),
+        format: Some(ISO.to_owned()),
+        image_url: Some(format!("{}/{}", media.base, path(image))),
+        ..status
     }
 }
 
@@ -101,7 +179,7 @@ fn choose<'a>(
 fn plan(
     image: &PreprovisioningImage,
     served: &BootImages,
-    has_network_data: bool,
+    network: &Network,
     now: DateTime<Utc>,
 ) -> PreprovisioningImage {
     let mut wanted = image.clone();
@@ -111,16 +189,9 @@ fn plan(
         return wanted;
     }
     let conditions = image.status.as_ref().map(|status| status.conditions.clone()).unwrap_or_default();
-    let (status, ready, error) = match choose(image, served, has_network_data) {
-        Ok(found) => (
-            PreprovisioningImageStatus {
-                architecture: image.spec.architecture.clone(),
-                extra_kernel_params: Some(found.arguments.clone()),
-                format: Some(INITRD.to_owned()),
-                image_url: Some(found.image.clone()),
-                kernel_url: Some(found.kernel.clone()),
-                ..PreprovisioningImageStatus::default()
-            },
+    let (status, ready, error) = match choose(image, served, network) {
+        Ok(status) => (
+            status,
             conditions::new("Ready", TRUE, SUCCESS, "Generated image"),
             conditions::new("Error", FALSE, SUCCESS, ""),
         ),
@@ -136,14 +207,27 @@ fn plan(
     wanted
 }
 
+impl ImageReconciler {
+    fn network(&self, image: &PreprovisioningImage, request: &Request) -> Network {
+        let named = image.spec.network_data_name.clone().filter(|name| !name.is_empty());
+        let Some(name) = named else { return Network::Dhcp };
+        let secret = self.secrets.get(&NamespacedName::new(request.namespace.clone(), name.clone()));
+        let Some(secret) = secret else { return Network::Missing(name) };
+        match network_data::of_secret(&secret) {
+            Ok(_) => {
+                let version = secret.metadata.resource_version.clone();
+                Network::Given(SecretStatus { name: Some(name), version })
+            }
+            Err(problem) => Network::Wrong(name, problem),
+        }
+    }
+}
+
 impl Reconciler for ImageReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(image) = self.images.get(&request) else { return Ok(Action::done()) };
-        let named = image.spec.network_data_name.clone();
-        let has_network_data = named.is_some_and(|name| {
-            self.secrets.get(&NamespacedName::new(request.namespace.clone(), name)).is_some()
-        });
-        let wanted = plan(&image, &self.served, has_network_data, self.manager.clock().now());
+        let network = self.network(&image, &request);
+        let wanted = plan(&image, &self.served, &network, self.manager.clock().now());
         self.images.patch(&image, &wanted, &["Ready", "Error"]).await?;
         Ok(Action::done())
     }
@@ -153,36 +237,80 @@ impl Reconciler for ImageReconciler {
 mod tests {
     use super::*;
 
-    fn said(image: &PreprovisioningImage, served: &BootImages) -> (Option<String>, String, String) {
-        let status = plan(image, served, false, DateTime::default()).status.unwrap();
+    fn said(
+        image: &PreprovisioningImage,
+        served: &BootImages,
+        network: &Network,
+    ) -> (Option<String>, String, String) {
+        let status = plan(image, served, network, DateTime::default()).status.unwrap();
         let find = |name: &str| status.conditions.iter().find(|known| known.type_ == name).cloned().unwrap();
         assert_ne!(find("Ready").status, find("Error").status);
         (status.image_url, find("Error").reason, find("Error").message)
     }
 
-    #[test]
-    fn an_image_is_served_or_it_is_said_why_not() {
-        let x86 = InitialImage {
+    fn served(media: Option<MediaImage>) -> BootImages {
+        let initial = InitialImage {
             image: "http://10.0.0.1/boot/initrd/x86_64".into(),
             kernel: "http://10.0.0.1/boot/kernel/x86_64".into(),
             arguments: "quiet".into(),
         };
-        let served = BootImages { initial: [("x86_64".to_owned(), x86.clone())].into() };
-        let mut image = PreprovisioningImage::default();
-        image.spec.architecture = Some("x86_64".into());
-        image.spec.accept_formats = vec!["iso".into(), "initrd".into()];
-        assert_eq!(said(&image, &served), (Some(x86.image), SUCCESS.into(), String::new()));
-        let (url, reason, message) = said(&image, &BootImages::default());
-        assert_eq!((url, reason.as_str()), (None, CONFIGURATION_ERROR));
-        assert!(message.contains("--netboot-interface"));
+        let media = media.map(|media| ("x86_64".to_owned(), media));
+        BootImages { initial: [("x86_64".to_owned(), initial)].into(), media: media.into_iter().collect() }
+    }
 
-        image.spec.accept_formats.pop();
-        assert!(said(&image, &served).2.contains("initrd"));
-        image.spec.accept_formats.push("initrd".into());
-        image.spec.network_data_name = Some("network".into());
-        assert_eq!(said(&image, &served).1, MISSING_NETWORK_DATA);
-        assert!(choose(&image, &served, true).is_err_and(|(reason, _)| reason == CONFIGURATION_ERROR));
-        image.spec.architecture = Some("aarch64".into());
-        assert!(said(&image, &served).2.contains("x86_64"));
+    fn asked(formats: &[&str]) -> PreprovisioningImage {
+        let mut image = PreprovisioningImage::default();
+        let metadata = &mut image.metadata;
+        (metadata.namespace, metadata.name, metadata.uid) =
+            (Some("metal".into()), Some("host-0".into()), Some("1234".into()));
+        image.spec.architecture = Some("x86_64".into());
+        image.spec.accept_formats = formats.iter().map(|format| (*format).to_owned()).collect();
+        image
+    }
+
+    #[test]
+    fn an_image_is_served_or_it_is_said_why_not() {
+        let cd = |arguments: Option<&str>| {
+            Some(MediaImage {
+                base: "http://10.0.0.1/boot/media".into(),
+                arguments: arguments.map(str::to_owned),
+            })
+        };
+        let (own, signed) = (served(cd(Some("quiet"))), served(cd(None)));
+        let given = || Network::Given(SecretStatus { name: Some("network".into()), version: None });
+        let missing = Network::Missing("network".into());
+        let wrong = Network::Wrong("network".into(), "no list".into());
+        let (initrd, iso) =
+            ("http://10.0.0.1/boot/initrd/x86_64", "http://10.0.0.1/boot/media/metal/host-0/1234.iso");
+        let both: &[&str] = &["iso", "initrd"];
+        let cases = [
+            (both, &own, Network::Dhcp, Ok(iso)),
+            (&both[1..], &own, Network::Dhcp, Ok(initrd)),
+            (both, &served(None), Network::Dhcp, Ok(initrd)),
+            (&both[..1], &own, given(), Ok(iso)),
+            (&both[..1], &signed, Network::Dhcp, Ok(iso)),
+            (&both[..1], &signed, given(), Err((CONFIGURATION_ERROR, "has signed"))),
+            (&both[..1], &served(None), Network::Dhcp, Err((CONFIGURATION_ERROR, "systemd-boot-efi"))),
+            (&both[1..], &own, given(), Err((CONFIGURATION_ERROR, "asks DHCP"))),
+            (&[], &own, Network::Dhcp, Err((CONFIGURATION_ERROR, "acceptFormats"))),
+            (both, &own, missing, Err((MISSING_NETWORK_DATA, "create it"))),
+            (both, &own, wrong, Err((CONFIGURATION_ERROR, "no list"))),
+            (both, &BootImages::default(), Network::Dhcp, Err((CONFIGURATION_ERROR, "--netboot-interface"))),
+        ];
+        for (number, (formats, served, network, expected)) in cases.into_iter().enumerate() {
+            let (url, reason, message) = said(&asked(formats), served, &network);
+            match expected {
+                Ok(wanted) => {
+                    assert_eq!((url.as_deref(), reason.as_str()), (Some(wanted), SUCCESS), "{number}")
+                }
+                Err((wanted, part)) => {
+                    assert_eq!((url, reason.as_str()), (None, wanted), "{number}");
+                    assert!(message.contains(part), "{number}: {message}");
+                }
+            }
+        }
+        let mut other = asked(both);
+        other.spec.architecture = Some("aarch64".into());
+        assert!(said(&other, &own, &Network::Dhcp).2.contains("x86_64"));
     }
 }

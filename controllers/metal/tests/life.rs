@@ -238,3 +238,13 @@ fn a_host_from_another_management_cluster_keeps_its_status() {
     assert!(world.commands.is_empty(), "{:?}", world.commands);
     assert!(world.host.metadata.annotations.iter().flatten().all(|(key, _)| key != names::STATUS));
 }
+
+#[test]
+fn a_bmc_that_does_not_switch_on_is_found_out() {
+    let mut world = World::new();
+    world.is_dead = true;
+    world.until(|world| world.status().error_message.contains("its BMC says that it is off"));
+    assert_eq!(world.status().error_type.as_deref(), Some("power management error"));
+    world.is_dead = false;
+    world.until_state("provisioned");
+}

@@ -3,5 +3,6 @@
 mod drive;
 mod firmware;
 mod life;
+mod media;
 mod refusals;
 mod support;

@@ -74,7 +74,8 @@ fn a_live_image_wants_virtual_media() {
         "{}",
         world.status().error_message
     );
-    world.means = Means::Bmc { credentials: "bmc".into(), version: "1".into(), has_media: true };
+    world.means =
+        Means::Bmc { credentials: "bmc".into(), version: "1".into(), has_media: true, boots_media: false };
     world.until_state("provisioned");
     assert!(world.commands.contains(&Command::Insert("http://images/a.raw".into())));
 }

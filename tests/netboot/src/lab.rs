@@ -11,6 +11,9 @@ use tokio::process::Command;
 /// Name of the bridge.
 pub const BRIDGE: &str = "br0";
 
+/// Name of the bridge of another segment, in which nothing of this process listens.
+pub const FAR_BRIDGE: &str = "br1";
+
 /// Address of the bridge, where servers listen.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
@@ -50,6 +53,8 @@ impl Lab {
         run("ip", &["link", "add", BRIDGE, "type", "bridge"]).await.context(hint)?;
         run("ip", &["address", "add", &format!("{ADDRESS}/24"), "dev", BRIDGE]).await?;
         run("ip", &["link", "set", BRIDGE, "up"]).await?;
+        run("ip", &["link", "add", FAR_BRIDGE, "type", "bridge"]).await?;
+        run("ip", &["link", "set", FAR_BRIDGE, "up"]).await?;
         Ok(Self { folder: tempfile::tempdir()?, taps: AtomicU32::new(0) })
     }
 
@@ -63,14 +68,14 @@ impl Lab {
         self.folder.path().join(name)
     }
 
-    /// A new plug on the bridge; its name.
+    /// A new plug on a bridge; its name.
     ///
     /// # Errors
     /// When the kernel does not make it.
-    pub async fn tap(&self) -> Result<String> {
+    pub async fn tap(&self, bridge: &str) -> Result<String> {
         let tap = format!("tap{}", self.taps.fetch_add(1, Ordering::Relaxed));
         run("ip", &["tuntap", "add", &tap, "mode", "tap"]).await?;
-        run("ip", &["link", "set", &tap, "master", BRIDGE, "up"]).await?;
+        run("ip", &["link", "set", &tap, "master", bridge, "up"]).await?;
         Ok(tap)
     }
 }

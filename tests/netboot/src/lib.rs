@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod console;
 pub mod dnsmasq;
+pub mod elsewhere;
 pub mod images;
 pub mod ipmi;
 pub mod lab;
@@ -15,6 +16,7 @@ pub mod lossy;
 pub mod machine;
 pub mod monitor;
 pub mod redfish;
+pub mod relay;
 pub mod scenario;
 pub mod scenarios;
 pub mod server;

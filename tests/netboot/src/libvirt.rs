@@ -30,7 +30,7 @@ const PREPARE: &str = r#"
 for folder in /run /etc/libvirt /var/lib/libvirt /var/cache/libvirt /var/log/libvirt; do
   mkdir -p $folder && mount -t tmpfs tmpfs $folder
 done
-printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\nnamespaces = []\nremember_owner = 0\n' \
+printf 'user = "root"\ngroup = "root"\nsecurity_driver = "none"\nstdio_handler = "file"\nnamespaces = []\nremember_owner = 0\ncgroup_controllers = []\n' \
   > /etc/libvirt/qemu.conf
 if [ -e /dev/kvm ]; then
   : > "$0/no-kvm"
@@ -91,19 +91,21 @@ impl Libvirt {
     }
 }
 
+/// BIOS is to find the disk although the machine was started from the network alone: iPXE starts it.
 fn domain(machine: &Machine) -> String {
     let (design, disk, console) = (machine.design(), machine.disk(), machine.console().path());
     let path = |path: &Path| path.display().to_string();
     format!(
-        "<domain type='qemu'><name>{name}</name><uuid>{ID}</uuid><memory unit='MiB'>{memory}</memory><vcpu>1</vcpu>
-         <os><type arch='x86_64' machine='q35'>hvm</type><boot dev='network'/></os>
+        "<domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><name>{name}</name><uuid>{ID}</uuid><memory unit='MiB'>{memory}</memory><vcpu>1</vcpu>
+         <os><type arch='x86_64' machine='q35'>hvm</type><boot dev='network'/><boot dev='hd'/></os>
          <features><acpi/><apic/></features><cpu mode='maximum'/>
          <devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
          <disk type='file' device='disk'><driver name='qemu' type='raw' cache='unsafe'/>
          <source file='{disk}'/><target dev='vda' bus='virtio'/></disk>
          <interface type='bridge'><mac address='{mac}'/><source bridge='{BRIDGE}'/><model type='virtio'/></interface>
          <serial type='file'><source path='{console}' append='on'/></serial>
-         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng></devices></domain>",
+         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng></devices>
+         <qemu:commandline><qemu:arg value='-boot'/><qemu:arg value='strict=off'/></qemu:commandline></domain>",
         name = design.name,
         memory = design.memory,
         mac = design.mac,

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::process::{Child, Command};
 
 use crate::console::Console;
-use crate::lab::Lab;
+use crate::lab::{BRIDGE, FAR_BRIDGE, Lab};
 use crate::lossy;
 use crate::monitor::Monitor;
 
@@ -37,8 +37,8 @@ pub enum Boot {
     Network,
     /// The disk.
     Disk,
-    /// A CD with this image.
-    Cd(PathBuf),
+    /// A CD with this image: a file, or its URL, of which the machine reads the parts that it needs.
+    Cd(String),
     /// As the firmware's own order says.
     Own,
 }
@@ -58,6 +58,8 @@ pub struct Design {
     pub disk: u64,
     /// Bytes that the disk writes in a second, where it is to be slow.
     pub disk_speed: Option<u64>,
+    /// It is in the other segment.
+    pub is_far: bool,
     /// Its cable loses and doubles DHCP messages.
     pub loses_dhcp: bool,
     /// Further devices, as QEMU's arguments with a space between each.
@@ -97,7 +99,14 @@ impl Machine {
             None => None,
         };
         let console = Console::new(lab.file(&format!("{}.console", design.name)));
-        Ok(Self { tap: lab.tap().await?, disk, variables, console, design, process: Mutex::new(None) })
+        Ok(Self {
+            tap: lab.tap(if design.is_far { FAR_BRIDGE } else { BRIDGE }).await?,
+            disk,
+            variables,
+            console,
+            design,
+            process: Mutex::new(None),
+        })
     }
 
     /// Its design.
@@ -159,6 +168,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Takes the CD out of a machine that was started from one.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub async fn eject(&self) -> Result<()> {
+        let mut monitor = Monitor::connect(&self.console.path().with_extension("monitor")).await?;
+        monitor.ask("eject", json!({"id": "cd0", "force": true})).await?;
+        Ok(())
+    }
+
     /// Cuts the power.
     pub async fn power_off(&self) {
         let process = self.process.lock().take();
@@ -208,7 +227,6 @@ impl Machine {
             speed = disk_speed.map(|bytes| format!(",throttling.bps-write={bytes}")).unwrap_or_default(),
         );
         if let Boot::Cd(image) = boot {
-            let image = image.display();
             text += &format!(
                 " -drive if=none,id=cd,format=raw,media=cdrom,readonly=on,file={image} -device ide-cd,id=cd0,drive=cd,bootindex=1"
             );

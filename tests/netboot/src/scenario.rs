@@ -93,6 +93,7 @@ impl Scenario {
             memory: 1024,
             disk: 8 << 30,
             disk_speed: None,
+            is_far: false,
             loses_dhcp: false,
             more: String::new(),
         }

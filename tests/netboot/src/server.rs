@@ -136,6 +136,7 @@ impl Server {
 fn plural(kind: &str) -> &'static str {
     match kind {
         "BareMetalHost" => "baremetalhosts",
+        "PreprovisioningImage" => "preprovisioningimages",
         "HardwareData" => "hardwaredata",
         "Agent" => "agents",
         "DHCPLease" => "dhcpleases",

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::dhcp::{Answer, Kind, Lease, Request, read};
-use super::{Attached, Link, Links, Network, Tools, interfaces};
+use super::{Attached, Fixed, Link, Links, Network, Tools, interfaces};
 use crate::devices::Devices;
 
 const CLIENT_PORT: u16 = 68;
@@ -24,11 +24,17 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A lease is not asked for more often than this, whatever the server says.
 const RENEW_MIN: Duration = Duration::from_secs(30);
 
-/// Asks on all interfaces, those that come later too. `boot` is the one that the firmware used, which goes before the others.
+/// Asks on all interfaces, those that come later too. `boot` is the one that the firmware used, which goes before the others; those that
+/// are `fixed` ask nobody.
 ///
 /// # Errors
 /// The kernel's network cannot be reached.
-pub fn ask_on_all(boot: Option<[u8; 6]>, tools: Tools, devices: Devices) -> Result<Network> {
+pub fn ask_on_all(
+    boot: Option<[u8; 6]>,
+    fixed: Vec<Fixed>,
+    tools: Tools,
+    devices: Devices,
+) -> Result<Network> {
     let links = Links::open()?;
     let (attached, network) = watch::channel(Vec::new());
     let attached = Arc::new(attached);
@@ -38,8 +44,10 @@ pub fn ask_on_all(boot: Option<[u8; 6]>, tools: Tools, devices: Devices) -> Resu
             for link in interfaces("/sys/class/net".as_ref()) {
                 if !known.contains(&link) {
                     known.push(link.clone());
+                    let fixed = fixed.iter().find(|fixed| fixed.mac == link.mac);
                     let task = Interface {
                         link,
+                        fixed: fixed.map(|fixed| fixed.lease.clone()),
                         links: links.clone(),
                         tools: tools.clone(),
                         attached: attached.clone(),
@@ -56,6 +64,8 @@ pub fn ask_on_all(boot: Option<[u8; 6]>, tools: Tools, devices: Devices) -> Resu
 
 struct Interface {
     link: Link,
+    /// What it has without asking.
+    fixed: Option<Lease>,
     links: Links,
     tools: Tools,
     attached: Arc<watch::Sender<Vec<Attached>>>,
@@ -65,7 +75,9 @@ struct Interface {
 impl Interface {
     async fn keep_address(self) {
         let name = self.link.name.clone();
-        self.tools.journal.line(format!("{name} ({}): asking for an address", self.link.mac_text()));
+        if self.fixed.is_none() {
+            self.tools.journal.line(format!("{name} ({}): asking for an address", self.link.mac_text()));
+        }
         let mut pause = WAIT_MIN;
         let mut held = None;
         loop {
@@ -78,6 +90,9 @@ impl Interface {
                     }
                     held = Some(lease.address);
                     pause = WAIT_MIN;
+                    if self.fixed.is_some() {
+                        return;
+                    }
                     self.tools
                         .clock
                         .sleep(RENEW_MIN.max(Duration::from_secs(u64::from(lease.seconds) / 2)))
@@ -93,19 +108,12 @@ impl Interface {
         }
     }
 
-    /// Gets a lease and sets it.
+    /// Gets an address and sets it.
     async fn obtain(&self, held: Option<Ipv4Addr>) -> Result<Lease> {
         self.links.up(self.link.index).await?;
-        let socket = socket(&self.link.name)?;
-        let mut exchange =
-            Exchange { interface: self, socket, transaction: self.tools.random.number() as u32 };
-        let lease = match held {
-            // A server that does not know the address any more says so, or nothing: then it is asked for anew.
-            Some(address) => match exchange.ask(None, Some(address), Kind::Acknowledge, 2).await {
-                Ok(answer) => answer.lease,
-                Err(_) => exchange.whole_exchange().await?,
-            },
-            None => exchange.whole_exchange().await?,
+        let lease = match &self.fixed {
+            Some(lease) => lease.clone(),
+            None => self.lease(held).await?,
         };
         self.links.configure(&self.link, &lease).await?;
         if !lease.name_servers.is_empty() {
@@ -118,6 +126,21 @@ impl Interface {
             all.insert(if first { 0 } else { all.len() }, attached);
         });
         Ok(lease)
+    }
+
+    /// Asks for one.
+    async fn lease(&self, held: Option<Ipv4Addr>) -> Result<Lease> {
+        let socket = socket(&self.link.name)?;
+        let mut exchange =
+            Exchange { interface: self, socket, transaction: self.tools.random.number() as u32 };
+        match held {
+            // A server that does not know the address any more says so, or nothing: then it is asked for anew.
+            Some(address) => match exchange.ask(None, Some(address), Kind::Acknowledge, 2).await {
+                Ok(answer) => Ok(answer.lease),
+                Err(_) => exchange.whole_exchange().await,
+            },
+            None => exchange.whole_exchange().await,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod client;
 pub mod dhcp;
+mod fixed;
 mod links;
 
 use std::net::Ipv4Addr;
@@ -11,6 +12,7 @@ use machinery::random::Random;
 use tokio::sync::watch;
 
 pub use client::ask_on_all;
+pub use fixed::Fixed;
 pub use links::{Link, Links, interfaces, read_mac};
 
 use crate::journal::Journal;

@@ -1,18 +1,20 @@
 //! What machines boot, made of this program and the site's own files in `<data-dir>/netboot`.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
 use agent::protocol::Configuration;
 use anyhow::{Context, Result, bail};
-use metal::preprovisioning::{BootImages, InitialImage};
+use metal::preprovisioning::{BootImages, InitialImage, MediaImage};
 use netboot::boot_files::BootFiles;
 use netboot::client::Processor;
 use netboot::image::assets::{Assets, Kernel};
 use netboot::image::made::{Inputs, make_once, replace};
 use netboot::image::program::Entry;
 use netboot::image::{KernelModules, Piece, initramfs, program, uki};
+use netboot::media;
 
 /// Arguments of the kernel, before those that the site adds. The first console is the one that people see; the last is what the agent writes to.
 const ARGUMENTS: &str = "console=tty0 console=ttyS0 panic=30 quiet";
@@ -55,14 +57,14 @@ pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Res
     }
     boot.tftp = assets.loaded();
     if boot.kernels.contains_key(&Processor::Aarch64) {
-        boot.tftp.push(for_raspberry_pi(&folder.join("made"))?);
+        boot.tftp.push(for_raspberry_pi(&folder.join("made"), &boot.arguments)?);
     }
     Ok(boot)
 }
 
 /// What a Raspberry Pi's boot loader reads beside its own parts: which kernel, which initramfs, which arguments. The names are those of
 /// [`BootFiles::path`].
-fn for_raspberry_pi(made: &Path) -> Result<PathBuf> {
+fn for_raspberry_pi(made: &Path, arguments: &str) -> Result<PathBuf> {
     let (folder, name) = (made.join("raspberry-pi"), Processor::Aarch64.name());
     let files = [
         (
@@ -71,7 +73,7 @@ fn for_raspberry_pi(made: &Path) -> Result<PathBuf> {
                 "arm_64bit=1\nenable_uart=1\nkernel=kernel/{name}\ninitramfs initrd/{name} followkernel\n"
             ),
         ),
-        ("cmdline.txt", format!("{ARGUMENTS}\n")),
+        ("cmdline.txt", format!("{arguments}\n")),
     ];
     for (name, text) in files {
         replace(&folder.join(name), |file| Ok(file.write_all(text.as_bytes())?))?;
@@ -93,7 +95,15 @@ pub(super) fn served(boot: &BootFiles, addresses: &[Ipv4Addr], port: u16) -> Boo
         (name.to_owned(), image)
     };
     let both = boot.initial.keys().filter(|processor| boot.kernels.contains_key(processor));
-    BootImages { initial: both.map(image).collect() }
+    let initial: BTreeMap<String, InitialImage> = both.map(image).collect();
+    let media = |processor: &Processor| {
+        // What the site has signed stays as it is.
+        let arguments = boot.stubs.contains_key(processor).then(|| boot.arguments.clone());
+        let image = MediaImage { base: format!("http://{address}{}", media::FOLDER), arguments };
+        (processor.name().to_owned(), image)
+    };
+    let media = boot.unified.keys().map(media).filter(|(name, _)| initial.contains_key(name)).collect();
+    BootImages { initial, media }
 }
 
 /// The files for one kind of machine.
@@ -148,8 +158,9 @@ impl Making<'_> {
                 );
             }
             boot.unified.insert(self.processor, signed);
-        } else if stub.is_some() {
+        } else if let Some(stub) = stub {
             boot.unified.insert(self.processor, unified);
+            boot.stubs.insert(self.processor, stub);
         }
         boot.kernels.insert(self.processor, kernel.image);
         boot.initial.insert(self.processor, initial);
@@ -183,7 +194,7 @@ fn pack(out: &Path, kernel: &Kernel, program: &[Entry], agent: &Configuration) -
 fn unify(out: &Path, stub: &Path, kernel: &Kernel, (initial, arguments): (&Path, &str)) -> Result<()> {
     let parts = uki::Parts {
         stub: std::fs::read(stub).with_context(|| format!("cannot read {}", stub.display()))?,
-        release: "ID=firstlight\nPRETTY_NAME=firstlight\n".to_owned(),
+        release: uki::RELEASE.to_owned(),
         arguments: arguments.to_owned(),
         kernel: Piece::file(&kernel.image)?,
         initramfs: Piece::file(initial)?,

@@ -3,6 +3,7 @@
 mod authority;
 mod boot_images;
 mod options;
+mod subnet;
 
 use std::path::PathBuf;
 use std::sync::Arc;

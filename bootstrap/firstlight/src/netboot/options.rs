@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use netboot::dhcp4::plan::Mode;
-use netboot::dhcp4::subnet::{Network, Range, Subnet};
+use netboot::dhcp4::subnet::{Range, Subnet};
 use netboot::network::Interface;
 use netboot::{HTTP_PORT, HTTPS_PORT, InterfaceConfiguration};
+
+use super::subnet::SubnetOption;
 
 /// Starting machines over the network.
 #[derive(Debug, Clone, Default, Args)]
@@ -27,6 +29,14 @@ pub struct NetbootOptions {
     /// over IPv6 what to boot]
     #[arg(long = "netboot-prefix-v6", value_name = "PREFIX", value_parser = prefix_v6, requires = "interfaces")]
     pub prefix_v6: Option<Ipv6Addr>,
+    /// What machines in a network are told: its router, its name server, and the addresses to give (as --netboot-pool). A network that no
+    /// interface has is one behind DHCP relays; may be repeated
+    #[arg(
+        long = "netboot-subnet",
+        value_name = "NETWORK/BITS[,router=A][,dns=A][,pool=A-B]…",
+        requires = "interfaces"
+    )]
+    pub subnets: Vec<SubnetOption>,
     /// Give addresses although another DHCP server answers
     #[arg(long = "netboot-beside-dhcp-server", requires = "interfaces")]
     pub beside: bool,
@@ -64,6 +74,8 @@ pub enum Dhcp {
     Proxy,
     /// This server gives addresses to hosts that it knows, and to nobody else
     Reservations,
+    /// This server neither gives addresses nor says what to boot: machines start from virtual media
+    Off,
 }
 
 impl NetbootOptions {
@@ -76,19 +88,29 @@ impl NetbootOptions {
         for name in &self.interfaces {
             let mut configuration = InterfaceConfiguration::new(name.clone());
             configuration.mode = match self.dhcp {
-                Dhcp::Full => Mode::Full,
-                Dhcp::Proxy => Mode::Proxy,
-                Dhcp::Reservations => Mode::Reservations,
+                Dhcp::Full => Some(Mode::Full),
+                Dhcp::Proxy => Some(Mode::Proxy),
+                Dhcp::Reservations => Some(Mode::Reservations),
+                Dhcp::Off => None,
             };
             configuration.beside_other_server = self.beside;
             configuration.prefix_v6 = self.prefix_v6;
-            for network in Interface::find(name)?.networks {
+            let networks = Interface::find(name)?.networks;
+            for network in &networks {
                 let inside = |pool: &&Range| network.contains(pool.first);
                 let pools: Vec<Range> = self.pools.iter().filter(inside).copied().collect();
-                if !pools.is_empty() {
-                    configuration.subnets.push(subnet(network, pools));
+                let told = self.subnets.iter().find(|told| network.contains(told.0.network.address));
+                match told {
+                    Some(told) => configuration.subnets.push(told.on(*network, pools)),
+                    None if pools.is_empty() => {}
+                    None => configuration.subnets.push(Subnet::new(*network, pools)),
                 }
             }
+            let is_far = |told: &&SubnetOption| {
+                !networks.iter().any(|network| network.contains(told.0.network.address))
+            };
+            let far = self.subnets.iter().filter(is_far);
+            configuration.subnets.extend(far.map(|told| told.on(told.0.network, Vec::new())));
             found.push(configuration);
         }
         self.check(&found)?;
@@ -122,12 +144,6 @@ fn kernel_arguments(text: &str) -> Result<String, String> {
         return Err(format!("iPXE takes {wrong} for its own: the kernel's arguments cannot have it"));
     }
     Ok(text.to_owned())
-}
-
-fn subnet(network: Network, pools: Vec<Range>) -> Subnet {
-    let mut subnet = Subnet::new(network, Subnet::upper_half(network));
-    subnet.pools = pools;
-    subnet
 }
 
 /// `fd00:1::/64`.

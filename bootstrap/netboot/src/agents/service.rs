@@ -143,12 +143,14 @@ impl Agents {
     fn tokens(&self, enrolment: &Enrolment) -> Vec<(BootToken, bool)> {
         let named = std::iter::once(&enrolment.boot_mac_address).chain(&enrolment.mac_addresses);
         let macs: BTreeSet<MacAddress> = named.filter_map(|text| text.parse().ok()).collect();
+        let on_media = self.machines.media_tokens(&macs, self.clock.now());
         let told = macs.into_iter().filter_map(|mac| self.machines.token(mac));
-        told.map(|token| {
-            let is_spent = self.machines.is_spent(&token);
-            (token, is_spent)
-        })
-        .collect()
+        told.chain(on_media)
+            .map(|token| {
+                let is_spent = self.machines.is_spent(&token);
+                (token, is_spent)
+            })
+            .collect()
     }
 
     /// A token for the script that starts the agent of a machine; only the machine itself is told one.

@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
-use schemas::metal3::BareMetalHost;
+use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease, DhcpLeaseSpec};
 use serde_json::json;
 use std::sync::Arc;
@@ -27,9 +27,10 @@ pub const ADDRESS: &str = "netboot.firstlight.dev/address";
 /// Machines as the API has them. Cheap to clone.
 #[derive(Clone)]
 pub struct Kube {
-    hosts: Objects<BareMetalHost>,
+    pub(super) hosts: Objects<BareMetalHost>,
     pub(super) agents: Objects<Agent>,
     pub(super) leases: Objects<DHCPLease>,
+    pub(super) images: Objects<PreprovisioningImage>,
     discovers: bool,
 }
 
@@ -41,6 +42,7 @@ impl Kube {
             hosts: manager.objects(),
             agents: manager.objects(),
             leases: manager.objects(),
+            images: manager.objects(),
             discovers,
         };
         kube.hosts.index(BY_MAC, |host: &BareMetalHost| {
@@ -60,6 +62,7 @@ impl Kube {
         kube.hosts.wait_until_synced().await;
         kube.agents.wait_until_synced().await;
         kube.leases.wait_until_synced().await;
+        kube.images.wait_until_synced().await;
         kube
     }
 
@@ -74,6 +77,11 @@ impl Kube {
             let reference = self.agent(mac)?.spec.host_ref.clone()?;
             self.hosts.get(&NamespacedName::new(reference.namespace, reference.name))
         })
+    }
+
+    /// The interface that the host starts from, where it says so.
+    pub(crate) fn boots_from(&self, host: &NamespacedName) -> Option<MacAddress> {
+        self.hosts.get(host)?.spec.boot_mac_address.as_deref()?.parse().ok()
     }
 
     /// The machine whose agent speaks from `address`, for networks in which another server gives addresses.

@@ -1,7 +1,7 @@
 //! Files as answers: whole or in parts, with what a client needs to go on after a broken connection.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Frame;
 
 use super::range::{Part, part};
+use crate::image::Pieces;
 use crate::limits;
 
 /// The body of every answer.
@@ -64,12 +65,37 @@ pub fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "not found\n")
 }
 
+/// Answers with a file that exists only as what it is made of. `tag` is another one when its content is.
+pub fn made(pieces: Pieces, tag: &str, method: &Method, asked: &HeaderMap) -> Response<Body> {
+    let length = pieces.len();
+    let source = Source::Made(pieces);
+    Opened { source, length, tag: format!("\"{tag}\""), modified: None }.answer(method, asked)
+}
+
+/// What there is to read from.
+#[derive(Clone)]
+enum Source {
+    File(Arc<File>),
+    Made(Pieces),
+}
+
+impl Source {
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let mut content = vec![0; length];
+        match self {
+            Self::File(file) => file.read_exact_at(&mut content, offset)?,
+            Self::Made(pieces) => pieces.range(offset, length as u64).read_exact(&mut content)?,
+        }
+        Ok(content.into())
+    }
+}
+
 struct Opened {
-    file: Arc<File>,
+    source: Source,
     length: u64,
     /// Changes with the file.
     tag: String,
-    modified: String,
+    modified: Option<String>,
 }
 
 impl Opened {
@@ -83,7 +109,8 @@ impl Opened {
         let nanoseconds = changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let length = metadata.len();
         let modified = DateTime::<Utc>::from(changed).format("%a, %d %b %Y %H:%M:%S GMT").to_string();
-        Ok(Self { file: Arc::new(file), length, tag: format!("\"{length:x}-{nanoseconds:x}\""), modified })
+        let tag = format!("\"{length:x}-{nanoseconds:x}\"");
+        Ok(Self { source: Source::File(Arc::new(file)), length, tag, modified: Some(modified) })
     }
 
     fn answer(self, method: &Method, asked: &HeaderMap) -> Response<Body> {
@@ -92,7 +119,8 @@ impl Opened {
         let unchanged =
             known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == self.tag || tag.trim() == "*"));
         // A part of another file is of no use: then the whole is the answer (RFC 9110, section 13.1.5).
-        let same = header(header::IF_RANGE).is_none_or(|known| known == self.tag || known == self.modified);
+        let same = header(header::IF_RANGE)
+            .is_none_or(|known| known == self.tag || Some(known) == self.modified.as_deref());
         let range = header(header::RANGE).filter(|_| same && *method == Method::GET);
         let (status, first, length) = match part(range, self.length) {
             _ if unchanged => (StatusCode::NOT_MODIFIED, 0, 0),
@@ -101,7 +129,7 @@ impl Opened {
             Part::Impossible => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
         };
         let has_body = *method != Method::HEAD && length > 0;
-        let content = if has_body { parts(self.file.clone(), first, length) } else { body(Bytes::new()) };
+        let content = if has_body { parts(self.source, first, length) } else { body(Bytes::new()) };
         let mut response = Response::new(content);
         *response.status_mut() = status;
         let headers = response.headers_mut();
@@ -111,7 +139,9 @@ impl Opened {
             }
         };
         set(header::ETAG, self.tag);
-        set(header::LAST_MODIFIED, self.modified);
+        if let Some(modified) = self.modified {
+            set(header::LAST_MODIFIED, modified);
+        }
         set(header::ACCEPT_RANGES, "bytes".into());
         match status {
             StatusCode::PARTIAL_CONTENT => {
@@ -131,22 +161,16 @@ impl Opened {
 }
 
 /// `length` bytes from `first` on, read while earlier ones are sent.
-fn parts(file: Arc<File>, first: u64, length: u64) -> Body {
+fn parts(source: Source, first: u64, length: u64) -> Body {
     let end = first + length;
     let offsets = (first..end).step_by(limits::FILE_PART);
     let reads = stream::iter(offsets).map(move |offset| {
-        let file = file.clone();
+        let source = source.clone();
         let length = usize::try_from(end - offset).unwrap_or(usize::MAX).min(limits::FILE_PART);
         async move {
-            let read = tokio::task::spawn_blocking(move || read_at(&file, offset, length)).await;
+            let read = tokio::task::spawn_blocking(move || source.read_at(offset, length)).await;
             read.unwrap_or_else(|error| Err(error.into())).map(Frame::data)
         }
     });
     BodyExt::boxed(StreamBody::new(reads.buffered(2)))
-}
-
-fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Bytes> {
-    let mut content = vec![0; length];
-    file.read_exact_at(&mut content, offset)?;
-    Ok(content.into())
 }

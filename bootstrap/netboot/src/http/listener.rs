@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::site::{Peer, Site};
-use crate::limits;
 use crate::metadata::tree::without_token;
+use crate::{limits, media};
 
 /// How long to wait before the next try when the system refuses connections.
 const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
@@ -94,8 +94,7 @@ impl Listener {
         let service = service_fn(|request: Request<Incoming>| {
             let peer = &peer;
             async move {
-                let (method, path) =
-                    (request.method().clone(), without_token(request.uri().path()).1.to_owned());
+                let (method, path) = (request.method().clone(), shown(request.uri().path()));
                 let response = self.site.answer(request, peer).await;
                 tracing::debug!(client = %peer.address, %method, path, status = response.status().as_u16(), "HTTP");
                 Ok::<_, std::convert::Infallible>(response)
@@ -111,8 +110,27 @@ impl Listener {
     }
 }
 
+/// A path, without the part of it that nobody else may know.
+fn shown(path: &str) -> String {
+    let path = without_token(path).1;
+    let public = if path.starts_with(media::FOLDER) { path.rsplit_once('/') } else { None };
+    public.map_or_else(|| path.to_owned(), |(folder, _)| format!("{folder}/…"))
+}
+
 /// SHA-256 in hexadecimal digits.
 pub fn fingerprint(certificate: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn the_secret_part_of_a_path_is_not_shown() {
+        assert_eq!(shown("/boot/media/metal/host-0/1234.iso"), "/boot/media/metal/host-0/…");
+        assert_eq!(shown("/metadata/1234/nocloud/user-data"), "/nocloud/user-data");
+        assert_eq!(shown("/boot/script/52-54-00-00-00-01.ipxe"), "/boot/script/52-54-00-00-00-01.ipxe");
+    }
 }

@@ -15,6 +15,7 @@ use crate::boot_files::BootFiles;
 use crate::client::Processor;
 use crate::mac::MacAddress;
 use crate::machine::{Boot, Directory};
+use crate::media::Media;
 use crate::metadata::Metadata;
 
 /// The two ends of a connection.
@@ -40,6 +41,8 @@ pub struct Site {
     pub directory: Arc<dyn Directory>,
     /// What machines are told of themselves.
     pub metadata: Option<Arc<Metadata>>,
+    /// What hosts start from that do not start over the network.
+    pub media: Option<Arc<Media>>,
     /// Who speaks with agents.
     pub agents: Option<Arc<Agents>>,
     /// The port of HTTP.
@@ -62,6 +65,10 @@ impl Site {
             _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
             ["healthz"] => file::text(StatusCode::OK, "ok\n"),
             ["boot", "script", name] => self.script(name, uri.query(), peer).await,
+            ["boot", "media", namespace, name, file] => match &self.media {
+                Some(media) => media.answer(&self.boot, [namespace, name, file], &request).await,
+                None => file::not_found(),
+            },
             ["boot", rest @ ..] => match self.boot.path(&rest.join("/"), &self.tftp) {
                 Some(path) => file::answer(&path, request.method(), request.headers()).await,
                 None => file::not_found(),

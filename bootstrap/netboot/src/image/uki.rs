@@ -20,6 +20,9 @@ const READ_ONLY_DATA: u32 = 0x4000_0040;
 /// What `SizeOfHeaders` may grow to: the stub's first section begins there in memory.
 const HEADERS_MAX: usize = 0x1000;
 
+/// What images call themselves, in the form of `/etc/os-release`.
+pub const RELEASE: &str = "ID=firstlight\nPRETTY_NAME=firstlight\n";
+
 /// What an image is made of.
 pub struct Parts {
     /// `linuxx64.efi.stub` of systemd.

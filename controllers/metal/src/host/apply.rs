@@ -35,6 +35,9 @@ impl HostReconciler {
         if let Some(update) = plan.installed.take() {
             self.notes_installed(&gathered.key, update).await?;
         }
+        if plan.asks_boot_image {
+            self.asks_boot_image(&plan.host, &gathered.key).await?;
+        }
         if plan.creates_firmware {
             self.creates_firmware(&plan.host, &gathered.key).await?;
         }

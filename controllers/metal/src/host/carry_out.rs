@@ -17,7 +17,9 @@ impl HostReconciler {
     pub(super) async fn carries_out(&self, host: &BareMetalHost, gathered: &Gathered, plan: &mut Plan) {
         for command in std::mem::take(&mut plan.commands) {
             let Err(fault) = self.command(gathered, &command).await else { continue };
+            // The drive is the agent's at times, too.
             if matches!(command, Command::Insert(_) | Command::Eject)
+                && plan.data_image.is_some()
                 && let Some(image) = self.data_images.get(&gathered.key)
             {
                 let now = rfc3339(self.manager.clock().now());

@@ -44,6 +44,7 @@ impl HostReconciler {
         boot.hash(&mut hasher);
         self.wishes(&key).hash(&mut hasher);
         self.data_problem(host).hash(&mut hasher);
+        self.boot_image(host).hash(&mut hasher);
         Gathered { key, means, connection, credentials, agent, fingerprint: hasher.finish() }
     }
 
@@ -77,6 +78,7 @@ impl HostReconciler {
             firmware,
             is_full: self.is_full(host),
             data_problem: self.data_problem(host),
+            boot_image: self.boot_image(host),
         }
     }
 
@@ -94,8 +96,9 @@ impl HostReconciler {
             return Ok(by_hand(host));
         };
         let now = self.manager.clock().now();
-        if let Some(power) = self.memory.power(&gathered.key, now) {
-            return power;
+        // A fault is asked for again: whoever comes here after one has changed something.
+        if let Some(Ok(power)) = self.memory.power(&gathered.key, now) {
+            return Ok(power);
         }
         let power = self.control.power(connection).await;
         self.memory.note_power(&gathered.key, self.manager.clock().now(), power.clone());

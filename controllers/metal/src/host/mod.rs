@@ -3,6 +3,7 @@
 mod annotations;
 mod apply;
 mod beside;
+mod boot_image;
 mod carry_out;
 mod conditions;
 mod drive;
@@ -21,6 +22,7 @@ use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, R
 use k8s_openapi::api::core::v1::Secret;
 use schemas::metal3::{
     BareMetalHost, DataImage, HardwareData, HostFirmwareComponents, HostFirmwareSettings, HostUpdatePolicy,
+    PreprovisioningImage,
 };
 use schemas::netboot::Agent;
 
@@ -53,6 +55,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         settings: manager.objects(),
         components: manager.objects(),
         policies: manager.objects(),
+        boot_images: manager.objects(),
         control,
         recorder: manager.recorder(names::COMPONENT),
         memory: Memory::default(),
@@ -78,6 +81,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         .watches(&reconciler.settings.clone(), |change| vec![change.name()])
         .watches(&reconciler.components.clone(), |change| vec![change.name()])
         .watches(&reconciler.policies.clone(), |change| vec![change.name()])
+        .watches(&reconciler.boot_images.clone(), |change| vec![change.name()])
         .reads(&reconciler.hardware.clone())
         .concurrency(32)
         .start(reconciler);
@@ -101,6 +105,7 @@ pub(crate) struct HostReconciler {
     settings: Objects<HostFirmwareSettings>,
     components: Objects<HostFirmwareComponents>,
     policies: Objects<HostUpdatePolicy>,
+    boot_images: Objects<PreprovisioningImage>,
     control: Arc<dyn Control>,
     recorder: Recorder,
     memory: Memory,

@@ -31,6 +31,8 @@ pub struct Observed {
     pub is_full: bool,
     /// A Secret that the host names and that is not as it must be.
     pub data_problem: Option<String>,
+    /// What its agent is started from where that is no network.
+    pub boot_image: BootImage,
 }
 
 /// The virtual drive of a machine.
@@ -40,6 +42,18 @@ pub struct Drive {
     pub image: DataImage,
     /// The image that is in it: an empty text where the BMC does not tell which. As far as its status knows when nobody looked.
     pub held: Result<Option<String>, Fault>,
+}
+
+/// The image of a CD that starts the agent, as the host's PreprovisioningImage has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BootImage {
+    /// Nobody has said yet what it is.
+    #[default]
+    Awaited,
+    /// It is at this URL.
+    Ready(String),
+    /// There is none: why, and what to do.
+    Failed(String),
 }
 
 /// What the objects beside a host want of its firmware.
@@ -95,6 +109,8 @@ pub enum Means {
         version: String,
         /// Whether an image can be inserted as a CD.
         has_media: bool,
+        /// Whether the agent is started from such an image.
+        boots_media: bool,
     },
     /// The BMC can't be used: what is wrong with its address or credentials.
     Unusable {
@@ -112,6 +128,11 @@ pub enum Means {
 }
 
 impl Means {
+    /// Whether the agent is started from virtual media.
+    pub fn boots_media(&self) -> bool {
+        matches!(self, Self::Bmc { boots_media: true, .. })
+    }
+
     /// Without a BMC, nothing tells whether the power is on but a person and the agent.
     pub fn is_by_hand(&self) -> bool {
         matches!(self, Self::WakeOnLan | Self::Manual)

@@ -38,6 +38,8 @@ pub struct Plan {
     pub installed: Option<FirmwareUpdate>,
     /// `HostFirmwareSettings` and `HostFirmwareComponents` are to be there.
     pub creates_firmware: bool,
+    /// The host's PreprovisioningImage is to be there, and to ask for what the host needs now.
+    pub asks_boot_image: bool,
     /// `HardwareData` lets the host go.
     pub releases_hardware: bool,
     /// For people: whether it is a warning, reason, message.
@@ -72,6 +74,7 @@ impl<'a> Planner<'a> {
             update: None,
             installed: None,
             creates_firmware: false,
+            asks_boot_image: false,
             releases_hardware: false,
             events: Vec::new(),
             after: None,

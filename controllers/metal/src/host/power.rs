@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
 
 use super::annotations;
-use super::observed::Means;
+use super::observed::{BootImage, Means};
 use super::plan::Planner;
 use crate::control::{Boot, Command, Power};
 use crate::instruction::Action;
@@ -18,6 +18,7 @@ impl Planner<'_> {
         if let Some(agent) = &self.observed.agent
             && !agent.is_gone
         {
+            self.ejects_agent();
             self.annotations().remove(BOOTING);
             if self.observed.means.is_by_hand() {
                 self.notes_by_hand("on");
@@ -27,7 +28,7 @@ impl Planner<'_> {
         }
         match self.booting_since() {
             Some(since) => self.awaits_agent(since, error),
-            None => self.starts_agent(),
+            None => self.starts_agent(error),
         }
         false
     }
@@ -38,7 +39,7 @@ impl Planner<'_> {
     }
 
     /// A machine that is on runs something else: it is switched off first. A failure before is waited out by the reconciler.
-    fn starts_agent(&mut self) {
+    fn starts_agent(&mut self, error: ErrorType) {
         match self.observed.power {
             Err(_) => self.reports_power_fault(),
             Ok(Power::On) if !self.observed.means.is_by_hand() => {
@@ -46,7 +47,9 @@ impl Planner<'_> {
                 self.again_after(limits::POWER_CHANGE);
             }
             Ok(Power::Off | Power::Unknown | Power::On) => {
-                self.plan.commands.extend([Command::Boot(Boot::Network), Command::PowerOn]);
+                let Some(way) = self.way_to_agent(error) else { return };
+                self.plan.commands.extend(way);
+                self.plan.commands.push(Command::PowerOn);
                 let now = self.now();
                 self.annotations().insert(BOOTING.to_owned(), now);
                 match self.observed.means {
@@ -58,31 +61,93 @@ impl Planner<'_> {
         }
     }
 
+    /// Where the machine starts its agent from; `None` while that is not known.
+    fn way_to_agent(&mut self, error: ErrorType) -> Option<Vec<Command>> {
+        if !self.observed.means.boots_media() {
+            return Some(vec![Command::Boot(Boot::Network)]);
+        }
+        if self.observed.host.spec.boot_mode.as_deref() == Some("legacy") {
+            let message = "spec.bootMode is legacy, and the agent's virtual media starts machines with UEFI only: set it to UEFI, or use an \
+                           address of redfish:// for a start over the network";
+            self.fails(error, message);
+            return None;
+        }
+        self.plan.asks_boot_image = true;
+        match &self.observed.boot_image {
+            BootImage::Ready(url) => Some(vec![Command::Insert(url.clone()), Command::Boot(Boot::Media)]),
+            BootImage::Failed(message) => {
+                let message = message.clone();
+                self.fails(error, message);
+                None
+            }
+            // Its events say when it is there.
+            BootImage::Awaited => None,
+        }
+    }
+
+    /// The agent runs from memory: what it was started from is taken out of the drive, so that nobody reads it afterwards.
+    pub(super) fn ejects_agent(&mut self) {
+        if self.observed.means.boots_media() && self.annotation(BOOTING).is_some() {
+            self.plan.commands.push(Command::Eject);
+        }
+    }
+
     fn awaits_agent(&mut self, since: DateTime<Utc>, error: ErrorType) {
         // A person comes when they come.
         if self.observed.means == Means::Manual {
             return;
         }
         let waited = (self.observed.now - since).to_std().unwrap_or_default();
+        let is_by_hand = self.observed.means.is_by_hand();
+        // A BMC that says that it has done what it was asked is not believed for longer than that.
+        if !is_by_hand && self.observed.power == Ok(Power::Off) && waited >= limits::POWER_ON {
+            self.annotations().remove(BOOTING);
+            let message = format!(
+                "the machine was switched on {} s ago, and its BMC says that it is off: look whether it has power and why it stops, or reset its BMC",
+                waited.as_secs()
+            );
+            self.fails(ErrorType::PowerManagement, message);
+            return;
+        }
         match limits::BOOT.checked_sub(waited) {
-            Some(left) if !left.is_zero() => self.again_after(left),
+            Some(left) if !left.is_zero() => {
+                self.again_after(left);
+                if !is_by_hand {
+                    let until = limits::POWER_ON.checked_sub(waited).filter(|left| !left.is_zero());
+                    self.again_after(until.unwrap_or(limits::POWER_POLL));
+                }
+            }
             _ => {
                 self.annotations().remove(BOOTING);
-                let minutes = limits::BOOT.as_secs() / 60;
-                let message = format!(
-                    "the machine was started over the network {minutes} minutes ago and its agent has not called back: look at its console; \
-                     check that it starts from the interface with MAC address {}, that this interface's network is the one that is served, and \
-                     that it has the memory that the agent needs",
-                    self.observed
-                        .host
-                        .spec
-                        .boot_mac_address
-                        .as_deref()
-                        .unwrap_or("(spec.bootMACAddress is not set)"),
-                );
+                let message = self.silence();
                 self.fails(error, message);
             }
         }
+    }
+
+    /// What is said of a machine whose agent does not come.
+    fn silence(&self) -> String {
+        let minutes = limits::BOOT.as_secs() / 60;
+        let mac = self.observed.host.spec.boot_mac_address.as_deref();
+        let mac = mac.unwrap_or("(spec.bootMACAddress is not set)");
+        let (from, checks) = match self.observed.means.boots_media() {
+            true => (
+                "from virtual media",
+                "that its BMC can read the image (status.imageUrl of the PreprovisioningImage with the host's name), that the machine has an address \
+                 in a network that leads here (by DHCP, or by spec.preprovisioningNetworkDataName)"
+                    .to_owned(),
+            ),
+            false => (
+                "over the network",
+                format!(
+                    "that it starts from the interface with MAC address {mac}, that this interface's network is the one that is served"
+                ),
+            ),
+        };
+        format!(
+            "the machine was started {from} {minutes} minutes ago and its agent has not called back: look at its console; check {checks}, and that \
+             it has the memory that the agent needs"
+        )
     }
 
     /// A fault of the BMC is recorded once until it changes; the reconciler's back-off asks again.

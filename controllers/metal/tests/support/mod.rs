@@ -7,7 +7,7 @@ use std::time::Duration;
 use bmc::TaskState;
 use chrono::{DateTime, TimeZone as _, Utc};
 use metal::control::{Boot, Command, Fault, Power};
-use metal::host::observed::{Agent, Drive, Firmware, Means, Observed};
+use metal::host::observed::{Agent, BootImage, Drive, Firmware, Means, Observed};
 use metal::host::plan::{Plan, plan};
 use metal::instruction::{Action, Erase};
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
@@ -37,6 +37,8 @@ pub struct World {
     pub states: Vec<String>,
     /// The BMC answers like this.
     pub fault: Option<Fault>,
+    /// What the agent is started from, where that is no network.
+    pub boot_image: BootImage,
     /// What is wanted in the drive, and what is in it.
     pub drive: Option<Drive>,
     /// What is wanted of the firmware.
@@ -47,6 +49,8 @@ pub struct World {
     pub failing: Option<(&'static str, u32)>,
     /// The machine never gets as far as its agent.
     pub is_deaf: bool,
+    /// The BMC says that it switches it on, and does not.
+    pub is_dead: bool,
     pub is_gone: bool,
 }
 
@@ -65,7 +69,12 @@ impl World {
         host.metadata.namespace = Some("metal".into());
         host.metadata.uid = Some("11111111-2222-3333-4444-555555555555".into());
         host.spec.boot_mac_address = Some("52:54:00:00:00:01".into());
-        let means = Means::Bmc { credentials: "bmc".into(), version: "1".into(), has_media: false };
+        let means = Means::Bmc {
+            credentials: "bmc".into(),
+            version: "1".into(),
+            has_media: false,
+            boots_media: false,
+        };
         Self {
             host,
             now: Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time"),
@@ -80,11 +89,13 @@ impl World {
             events: Vec::new(),
             states: Vec::new(),
             fault: None,
+            boot_image: BootImage::default(),
             drive: None,
             firmware: Firmware::default(),
             stubborn: None,
             failing: None,
             is_deaf: false,
+            is_dead: false,
             is_gone: false,
         }
     }
@@ -121,6 +132,7 @@ impl World {
             firmware: self.firmware.clone(),
             is_full: false,
             data_problem: None,
+            boot_image: self.boot_image.clone(),
         };
         let made = plan(&observed);
         for command in &made.commands {
@@ -183,7 +195,7 @@ impl World {
             self.booted.is_some_and(|at| self.now - at >= chrono::Duration::from_std(BOOT).expect("a span"));
         if self.power == Power::On
             && boots
-            && self.boot == Boot::Network
+            && (self.boot == Boot::Network || (self.boot == Boot::Media && self.means.boots_media()))
             && !self.is_deaf
             && self.agent.as_ref().is_none_or(|agent| agent.is_gone)
         {
@@ -194,7 +206,7 @@ impl World {
     fn command(&mut self, command: &Command) {
         self.commands.push(command.clone());
         match command {
-            Command::PowerOn if self.power == Power::Off => {
+            Command::PowerOn if self.power == Power::Off && !self.is_dead => {
                 self.power = Power::On;
                 self.booted = Some(self.now);
             }

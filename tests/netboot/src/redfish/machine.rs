@@ -34,6 +34,11 @@ pub trait Machine: Send + Sync {
     /// Stops it at once.
     fn stop(&self) -> BoxFuture<'_, io::Result<()>>;
 
+    /// The image was taken out of its drive.
+    fn ejected(&self) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Addresses of its network cards.
     fn macs(&self) -> Vec<String>;
 }

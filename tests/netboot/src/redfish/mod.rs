@@ -159,6 +159,11 @@ impl Service {
         std::mem::take(&mut self.state().requests)
     }
 
+    /// The image that is inserted.
+    pub fn media(&self) -> Option<String> {
+        self.state().media.clone()
+    }
+
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.state().sessions.len()

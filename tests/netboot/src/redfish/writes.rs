@@ -88,7 +88,10 @@ impl Service {
             "/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia" => self.insert(body),
             "/Managers/1/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia" => {
                 self.state().media = None;
-                self.done()
+                match self.machine.ejected().await {
+                    Ok(()) => self.done(),
+                    Err(reason) => error(500, &reason.to_string()),
+                }
             }
             "/UpdateService/Actions/UpdateService.SimpleUpdate" => {
                 self.state().looks_at_task = 2;

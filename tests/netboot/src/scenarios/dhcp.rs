@@ -2,18 +2,23 @@
 
 use anyhow::{Context as _, Result, ensure};
 
+use serde_json::json;
+
 use super::DEADLINE;
 use crate::dnsmasq::{DNSMASQ, Dnsmasq};
 use crate::machine::{Boot, Design, Firmware, Machine};
+use crate::relay::{FAR, NETWORK, Relay};
 use crate::scenario::{IPXE, Scenario};
 
-/// Beside a dnsmasq: not started as a full server, and as a proxy a machine with UEFI's PXE and one with BIOS are provisioned at once.
+/// Beside a dnsmasq: not started as a full server unless told, and as a proxy a machine with UEFI's PXE and one with BIOS are provisioned at once.
 pub async fn proxy() -> Result<()> {
     let (lab, [first, _]) = Scenario::prepare().await?;
     let dnsmasq = Dnsmasq::start(&lab, &[]).await?;
     let refused = Scenario::serve(&lab, &[IPXE], &[]).await.err().context("two servers on one network")?;
     let said = refused.to_string();
     ensure!(said.contains(&DNSMASQ.to_string()) && said.contains("proxy"), "{said}");
+
+    Scenario::serve(&lab, &[], &["--netboot-beside-dhcp-server"]).await?.kill().await;
 
     let server = Scenario::serve(&lab, &[], &["--netboot-dhcp", "proxy"]).await?;
     let scenario = Scenario { lab, server };
@@ -44,4 +49,28 @@ pub async fn lossy() -> Result<()> {
     machine.power_on(&Boot::Network).await?;
     scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
     scenario.console("small image: first runs", DEADLINE, &machine).await
+}
+
+/// Another segment, whose router relays: a machine in it is provisioned through that router.
+pub async fn relay() -> Result<()> {
+    let subnet = format!("{NETWORK},router={FAR},pool=10.78.0.50-10.78.0.59");
+    let (scenario, [first, _]) = Scenario::start_with(&[], &["--netboot-subnet", &subnet]).await?;
+    let relay = Relay::start(&scenario.lab).await?;
+    let design = Design { is_far: true, ..Scenario::design(0, Firmware::UefiHttp) };
+    let machine = Machine::new(&scenario.lab, design).await?;
+    let mut host = Scenario::host(&machine);
+    host["spec"]["image"] = first.spec();
+    scenario.server.apply(&host).await?;
+    machine.power_on(&Boot::Network).await?;
+    let provisioned = scenario.state("provisioned", DEADLINE, (&host, &machine)).await;
+    provisioned.with_context(|| format!("--- the relay\n{}", relay.log()))?;
+    scenario.console("small image: first runs", DEADLINE, &machine).await?;
+    let lease = json!({
+        "apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "DHCPLease",
+        "metadata": {"name": machine.design().mac.replace(':', "-")},
+    });
+    let lease = scenario.server.get(&lease).await?;
+    let address = lease["spec"]["ipAddress"].as_str().unwrap_or_default();
+    ensure!(lease["spec"]["relayAddress"] == FAR && address.starts_with("10.78.0.5"), "{lease:#}");
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod debian;
 mod dhcp;
 mod discovery;
 mod faults;
+mod faulty_bmc;
 mod figures;
 mod hardware;
 mod ipmi;
@@ -42,27 +43,24 @@ const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>
     Named { name, by_default: false, alone: true, run }
 }
 
-/// All of them.
+/// All of them, the longest first.
 pub const SCENARIOS: &[Named] = &[
+    usual("libvirt", || Box::pin(redfish::libvirt())),
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
-    // Not shown to its end yet: the image's first start was not seen on its console.
-    Named {
-        name: "redfish-sushy-tools",
-        by_default: false,
-        alone: false,
-        run: || Box::pin(redfish::sushy()),
-    },
+    usual("faults", || Box::pin(faults::all())),
+    usual("faulty-bmc", || Box::pin(faulty_bmc::all())),
+    usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
+    usual("virtual-media", || Box::pin(redfish::virtual_media())),
+    usual("relay", || Box::pin(dhcp::relay())),
     usual("ipmi", || Box::pin(ipmi::uefi_http())),
-    usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
     usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
-    usual("faults", || Box::pin(faults::all())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
     // Not shown to its end yet.
     Named { name: "nvme", by_default: false, alone: false, run: || Box::pin(hardware::nvme()) },
     usual("tpm", || Box::pin(hardware::tpm())),
-    usual("debian", || Box::pin(debian::cloud_init())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
+    figures("debian", || Box::pin(debian::cloud_init())),
     figures("figures", || Box::pin(self::figures::all())),
 ];

@@ -3,11 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::DEADLINE;
+use super::{DEADLINE, debian};
+use crate::calls::Calls;
+use crate::images;
 use crate::lab::ADDRESS;
 use crate::libvirt::Libvirt;
 use crate::machine::{Boot, Design, Firmware, Machine};
@@ -27,6 +29,7 @@ impl crate::redfish::Machine for Switched {
             let boot = match start.target.as_str() {
                 "Hdd" => Boot::Disk,
                 "None" => Boot::Own,
+                "Cd" => Boot::Cd(start.media.unwrap_or_default()),
                 _ => Boot::Network,
             };
             self.0.power_on(&boot).await.map_err(io::Error::other)
@@ -44,6 +47,15 @@ impl crate::redfish::Machine for Switched {
         })
     }
 
+    fn ejected(&self) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async {
+            match self.0.is_on() {
+                true => self.0.eject().await.map_err(io::Error::other),
+                false => Ok(()),
+            }
+        })
+    }
+
     fn macs(&self) -> Vec<String> {
         vec![self.0.design().mac.clone()]
     }
@@ -54,11 +66,20 @@ pub(super) async fn described(
     scenario: &Scenario,
     design: Design,
 ) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
+    described_as("redfish", scenario, design).await
+}
+
+/// The same, with a scheme of the BMC's address.
+async fn described_as(
+    scheme: &str,
+    scenario: &Scenario,
+    design: Design,
+) -> Result<(Arc<Machine>, Arc<Service>, Value)> {
     let machine = Arc::new(Machine::new(&scenario.lab, design).await?);
     let service = Service::new(Arc::new(Switched(machine.clone())), Behaviour::default());
     let identity = Identity::self_signed(&[&ADDRESS.to_string()]);
     let (bmc, _serving) = service.clone().listen((ADDRESS, 0).into(), Some(identity)).await?;
-    let address = format!("redfish://{bmc}/redfish/v1/Systems/1");
+    let address = format!("{scheme}://{bmc}/redfish/v1/Systems/1");
     let bmc = json!({"address": address, "disableCertificateVerification": true});
     let host = scenario.host_with_bmc(&machine, bmc).await?;
     Ok((machine, service, host))
@@ -104,13 +125,72 @@ pub async fn uefi_http() -> Result<()> {
     Ok(())
 }
 
-/// The same with sushy-tools on libvirt, which have their own idea of Redfish: BIOS with iPXE → an image → the host is deleted.
-pub async fn sushy() -> Result<()> {
+/// Virtual media, without any service of the network but HTTP, and with an address that the host says: inspection → an image → the host is
+/// deleted.
+pub async fn virtual_media() -> Result<()> {
+    let (scenario, [first, _]) = Scenario::start_with(&[], &["--netboot-dhcp", "off"]).await?;
+    let design = Scenario::design(0, Firmware::UefiHttp);
+    let mac = design.mac.clone();
+    let (machine, service, mut host) = described_as("redfish-virtualmedia", &scenario, design).await?;
+    let network = json!({
+        "links": [{"id": "nic", "type": "phy", "ethernet_mac_address": mac}],
+        "networks": [{"type": "ipv4", "link": "nic", "ip_address": "10.77.0.200", "netmask": "255.255.255.0"}],
+    });
+    scenario.secret("network", json!({"networkData": network.to_string()})).await?;
+    scenario.secret("user-data", json!({"userData": "echo user data of host-0\n"})).await?;
+    host["spec"]["preprovisioningNetworkDataName"] = "network".into();
+    host["spec"]["userData"] = json!({"name": "user-data"});
+    host["spec"]["image"] = first.spec();
+    scenario.server.apply(&host).await?;
+    let on = (&host, machine.as_ref());
+    scenario.state("provisioned", DEADLINE, on).await?;
+    scenario.console("small image: first runs", DEADLINE, &machine).await?;
+    scenario.console("user data of host-0", DEADLINE, &machine).await?;
+    let console = machine.console().text();
+    ensure!(
+        !console.contains("asking for an address"),
+        "an address that is told is not asked for: {console}"
+    );
+    ensure!(service.media().is_none(), "the agent's image is taken out");
+    let image = json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage",
+        "metadata": {"name": "host-0", "namespace": host["metadata"]["namespace"]},
+    });
+    let image = scenario.server.get(&image).await?;
+    ensure!(
+        image["status"]["format"] == "iso" && image["status"]["networkData"]["name"] == "network",
+        "{image:#}"
+    );
+
+    scenario.delete(DEADLINE, on).await?;
+    ensure!(!machine.is_on() && service.media().is_none(), "a machine whose host is deleted is switched off");
+    Ok(())
+}
+
+/// sushy-tools on libvirt, which have their own idea of Redfish, by BIOS with iPXE: inspection → Debian, whose cloud-init runs the host's
+/// user data and phones home → deprovisioned, the disk empty → a small image → the host is deleted.
+pub async fn libvirt() -> Result<()> {
     let (scenario, [first, _]) = Scenario::start_with(&[IPXE], &[]).await?;
-    let machine = scenario.machine(0, Firmware::Bios).await?;
+    let image = images::debian(&scenario.lab.file("images")).await?;
+    let mut calls = Calls::listen().await?;
+    let machine = Machine::new(&scenario.lab, debian::design()).await?;
     let _libvirt = Libvirt::start(&scenario.lab, &machine).await?;
     let mut host = scenario.host_with_bmc(&machine, json!({"address": Libvirt::address()})).await?;
+    debian::has_user_data(&scenario, &mut host).await?;
     host["spec"]["bootMode"] = "legacy".into();
+    host["spec"]["image"] = image.spec();
+    scenario.server.apply(&host).await?;
+    scenario.state("provisioned", DEADLINE, (&host, &machine)).await?;
+    debian::phones_home(&mut calls, &machine).await?;
+    scenario.console("user data of host-0", DEADLINE, &machine).await?;
+
+    host["spec"].as_object_mut().context("a spec")?.remove("image");
+    scenario.server.apply(&host).await?;
+    let on = (&host, &machine);
+    scenario.state("deprovisioning", DEADLINE, on).await?;
+    scenario.state("available", DEADLINE, on).await?;
+    ensure!(!starts_with_partitions(&machine)?, "nothing is left on the disk");
+
     host["spec"]["image"] = first.spec();
     scenario.server.apply(&host).await?;
     let on = (&host, &machine);

@@ -108,6 +108,7 @@ impl Planner<'_> {
             return;
         }
         self.empties_drive();
+        self.ejects_agent();
         self.plan.commands.push(Command::HardOff);
         self.again_after(limits::POWER_CHANGE);
     }

@@ -1,0 +1,163 @@
+//! The network of a machine that is not installed yet: OpenStack's `network_data.json`, as arguments of the kernel that starts the agent.
+
+use std::net::Ipv4Addr;
+
+use k8s_openapi::api::core::v1::Secret;
+use serde_json::Value;
+
+/// The argument, once for each interface: `MAC,ADDRESS/BITS,ROUTER,NAMESERVER…`; a router that there is not is empty.
+const ARGUMENT: &str = "firstlight.network";
+
+/// The arguments for what a Secret has as `networkData`.
+///
+/// # Errors
+/// What is wrong with it; never its content.
+pub fn of_secret(secret: &Secret) -> Result<Vec<String>, String> {
+    let data = secret.data.as_ref().and_then(|data| data.get("networkData").or_else(|| data.get("value")));
+    let data = data.ok_or("it has neither the key networkData nor value")?;
+    arguments(&data.0)
+}
+
+/// The arguments for `network_data.json`, which may be YAML.
+///
+/// # Errors
+/// What of it an agent can't do.
+pub fn arguments(text: &[u8]) -> Result<Vec<String>, String> {
+    // The parser's words could quote the Secret.
+    let decoded = machinery::decode::yaml(text).map_err(|_| "it is neither JSON nor YAML")?;
+    let data = decoded.value;
+    if !data["networks"].is_array() || !data["links"].is_array() {
+        return Err(
+            "it is not OpenStack's network_data.json, which has the lists links and networks".to_owned()
+        );
+    }
+    let servers: Vec<Ipv4Addr> = name_servers(&data["services"]);
+    let mut arguments = Vec::new();
+    for network in list(&data["networks"]) {
+        match network["type"].as_str() {
+            Some("ipv4") => arguments.push(argument(network, &data["links"], &servers)?),
+            // The agent asks on all interfaces that it knows no address for.
+            Some("ipv4_dhcp") => {}
+            other => {
+                let kind = other.unwrap_or("(none)");
+                return Err(format!("networks[].type {kind:?}: the agent takes ipv4 and ipv4_dhcp"));
+            }
+        }
+    }
+    Ok(arguments)
+}
+
+fn argument(network: &Value, links: &Value, servers: &[Ipv4Addr]) -> Result<String, String> {
+    let named = network["link"].as_str().ok_or("networks[].link is missing")?;
+    let link = list(links).find(|link| link["id"] == named);
+    let link = link.ok_or_else(|| format!("networks[].link {named:?} is the id of none of the links"))?;
+    if let Some(kind @ ("bond" | "vlan")) = link["type"].as_str() {
+        return Err(format!(
+            "links[].type {kind:?}: the agent makes neither bonds nor VLANs; name a plain interface for it"
+        ));
+    }
+    let mac = link["ethernet_mac_address"].as_str().unwrap_or_default().to_lowercase();
+    let is_mac = mac.len() == 17 && mac.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':');
+    if !is_mac {
+        return Err(format!("links[].ethernet_mac_address of {named:?} is no MAC address"));
+    }
+    let (address, bits) = address(network)?;
+    let router = list(&network["routes"]).find(|route| is_default(route)).map(|route| &route["gateway"]);
+    let router = router.unwrap_or(&network["gateway"]).as_str().unwrap_or_default();
+    if !router.is_empty() && router.parse::<Ipv4Addr>().is_err() {
+        return Err("the gateway of the default route is no IPv4 address".to_owned());
+    }
+    let mut text = format!("{ARGUMENT}={mac},{address}/{bits},{router}");
+    for server in name_servers(&network["services"]).iter().chain(servers) {
+        text += &format!(",{server}");
+    }
+    Ok(text)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn name_servers(services: &Value) -> Vec<Ipv4Addr> {
+    let servers = list(services).filter(|service| service["type"] == "dns");
+    servers.filter_map(|service| service["address"].as_str()?.parse().ok()).collect()
+}
+
+/// `ip_address` and `netmask`, or both in one with a slash.
+fn address(network: &Value) -> Result<(Ipv4Addr, u32), String> {
+    let wrong = || "networks[] of type ipv4 needs ip_address and netmask".to_owned();
+    let text = network["ip_address"].as_str().ok_or_else(wrong)?;
+    let (address, bits) = match (text.split_once('/'), network["netmask"].as_str()) {
+        (Some((address, bits)), _) => (address, bits),
+        (None, Some(mask)) => (text, mask),
+        (None, None) => return Err(wrong()),
+    };
+    let mask = |mask: Ipv4Addr| {
+        let ones = mask.to_bits().leading_ones();
+        (mask.to_bits().count_ones() == ones).then_some(ones)
+    };
+    let bits = bits.parse::<u32>().ok().or_else(|| mask(bits.parse().ok()?)).filter(|bits| *bits <= 32);
+    Ok((address.parse().map_err(|_| wrong())?, bits.ok_or_else(wrong)?))
+}
+
+fn is_default(route: &Value) -> bool {
+    let zero = "0.0.0.0";
+    route["network"] == "0.0.0.0/0"
+        || (route["network"] == zero && (route["netmask"] == zero || route["netmask"] == "0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn data(network: Value) -> Value {
+        json!({
+            "links": [{"id": "a", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:0A"}, {"id": "b", "type": "bond"}],
+            "networks": [network],
+            "services": [{"type": "dns", "address": "10.0.0.53"}],
+        })
+    }
+
+    #[test]
+    fn addresses_become_arguments() {
+        let routes = json!([{"network": "0.0.0.0", "netmask": "0.0.0.0", "gateway": "10.0.0.1"}]);
+        let cases = [
+            (
+                json!({"type": "ipv4", "link": "a", "ip_address": "10.0.0.9", "netmask": "255.255.255.0", "routes": routes}),
+                Ok("firstlight.network=52:54:00:00:00:0a,10.0.0.9/24,10.0.0.1,10.0.0.53"),
+            ),
+            (
+                json!({"type": "ipv4", "link": "a", "ip_address": "10.0.0.9/23"}),
+                Ok("firstlight.network=52:54:00:00:00:0a,10.0.0.9/23,,10.0.0.53"),
+            ),
+            (json!({"type": "ipv4_dhcp", "link": "a"}), Ok("")),
+            (json!({"type": "ipv4", "link": "c", "ip_address": "10.0.0.9/23"}), Err("none of the links")),
+            (
+                json!({"type": "ipv4", "link": "b", "ip_address": "10.0.0.9/23"}),
+                Err("neither bonds nor VLANs"),
+            ),
+            (json!({"type": "ipv4", "link": "a", "ip_address": "10.0.0.9"}), Err("netmask")),
+            (
+                json!({"type": "ipv4", "link": "a", "ip_address": "10.0.0.9", "netmask": "255.0.255.0"}),
+                Err("netmask"),
+            ),
+            (json!({"type": "ipv4", "link": "a", "ip_address": "10.0.0.9/33"}), Err("netmask")),
+            (json!({"type": "ipv6", "link": "a"}), Err("ipv4_dhcp")),
+        ];
+        for (network, expected) in cases {
+            let made = arguments(data(network.clone()).to_string().as_bytes()).map(|made| made.join(" "));
+            match expected {
+                Ok(text) => assert_eq!(made.as_deref(), Ok(text), "{network}"),
+                Err(part) => {
+                    assert!(made.as_ref().is_err_and(|error| error.contains(part)), "{network} {made:?}")
+                }
+            }
+        }
+        for wrong in ["network: {version: 2}", "secret-token", "[", ""] {
+            let error = arguments(wrong.as_bytes()).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

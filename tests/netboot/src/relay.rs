@@ -1,0 +1,48 @@
+//! A router to another segment, which relays its DHCP messages.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+
+use crate::elsewhere::Elsewhere;
+use crate::lab::{ADDRESS, BRIDGE, FAR_BRIDGE, Lab, run};
+use crate::wait::until;
+
+/// Its address in the lab's network.
+const NEAR: &str = "10.77.0.3";
+/// Its address in the other segment, and that segment.
+pub const FAR: &str = "10.78.0.1";
+/// The other segment.
+pub const NETWORK: &str = "10.78.0.0/24";
+
+/// How long its start may take.
+const START: Duration = Duration::from_secs(30);
+
+/// ISC's relay says where messages came from (option 82).
+const SCRIPT: &str = "ip link set near up; ip link set far up; ip address add \"$1\"/24 dev near; ip address add \"$2\"/24 dev far
+    echo 1 > /proc/sys/net/ipv4/ip_forward; exec dhcrelay -4 -d -a -id far -iu near \"$0\"";
+
+/// A running relay; gone when dropped.
+pub struct Relay(Elsewhere);
+
+impl Relay {
+    /// Starts one between the lab's network and [`NETWORK`].
+    ///
+    /// # Errors
+    /// When it is not installed, or does not come up.
+    pub async fn start(lab: &Lab) -> Result<Self> {
+        let interfaces = [(BRIDGE, "near"), (FAR_BRIDGE, "far")];
+        let server = ADDRESS.to_string();
+        let relay = Self(Elsewhere::start(lab, "relay", &interfaces, SCRIPT, &[&server, NEAR, FAR]).await?);
+        run("ip", &["route", "add", NETWORK, "via", NEAR]).await?;
+        let is_up = || async { relay.log().contains("Sending on   Socket").then_some(()) };
+        let waited = until("dhcrelay", START, is_up).await;
+        waited.map_err(|error| anyhow!("{error}; is Debian's isc-dhcp-relay installed?\n{}", relay.log()))?;
+        Ok(relay)
+    }
+
+    /// What it says.
+    pub fn log(&self) -> String {
+        self.0.log()
+    }
+}
