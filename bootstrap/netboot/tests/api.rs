@@ -148,7 +148,9 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     let kube = Kube::start(&manager, true).await;
     let (_, _) = host(&manager, "provisioning").await;
     kube.write_lease(lease(&manager)).await.unwrap();
-    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
+    let folder = tempfile::tempdir().unwrap();
+    let leases = folder.path().join("leases");
+    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
     let metadata = Metadata::start(&manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(&manager, kube.clone(), addresses, metadata).await;
     let objects: Objects<Agent> = manager.objects();
@@ -197,7 +199,9 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
 /// The services as a process starts them.
 async fn services(manager: &Manager) -> Site {
     let kube = Kube::start(manager, true).await;
-    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
+    let folder = tempfile::tempdir().unwrap();
+    let leases = folder.path().join("leases");
+    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
     Site {

@@ -36,10 +36,12 @@ const ADDRESS: &str = "ip link set lo up && ip address add 10.77.0.1/24 dev lo &
 
 /// Why the services do not start on the loopback interface.
 fn start() -> Error {
+    let folder = tempfile::tempdir().unwrap();
     let configuration = Configuration {
         interfaces: vec![InterfaceConfiguration::new("lo")],
         boot: Default::default(),
         images: None,
+        leases: folder.path().join("leases"),
         http_port: 8080,
         https_port: 8443,
         tls: None,

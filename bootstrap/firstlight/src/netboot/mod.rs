@@ -51,11 +51,13 @@ pub async fn start(
         ..agent::protocol::Configuration::default()
     };
     let folder = folder(directory);
+    let leases = folder.join("leases");
     let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent));
     let configuration = Configuration {
         interfaces: options.configurations()?,
         boot: made.await.context("boot images could not be made")??,
         images: options.images.clone(),
+        leases,
         http_port: options.http_port,
         https_port: options.https_port,
         tls: Some(Arc::new(tls)),
