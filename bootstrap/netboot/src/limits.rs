@@ -42,7 +42,5 @@ pub const HANDSHAKE: Duration = Duration::from_secs(20);
 pub const REPORT: usize = 4 << 20;
 /// How long a request for the next instruction waits.
 pub const INSTRUCTION: Duration = Duration::from_secs(30);
-/// Files up to this size are kept in memory once they were read.
-pub const FILE_KEPT: u64 = 128 << 20;
-/// Parts in which larger files are read.
+/// Parts in which files are read.
 pub const FILE_PART: usize = 512 << 10;

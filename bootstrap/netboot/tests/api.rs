@@ -339,4 +339,12 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     let next = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert_ne!(next, token);
     agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
+    // Firmware starts it in another way afterwards, twice; the token stays used.
+    for (certificate, boot) in [("cc", "third"), ("dd", "fourth")] {
+        manager.clock().sleep(Duration::from_secs(60)).await;
+        agents.enrol(certificate, address, &with(None, boot)).await.unwrap();
+    }
+    manager.clock().sleep(Duration::from_secs(60)).await;
+    let again = agents.enrol("ee", address, &with(Some(next), "fifth")).await;
+    assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
 }

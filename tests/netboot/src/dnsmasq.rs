@@ -20,7 +20,7 @@ const START: Duration = Duration::from_secs(30);
 
 /// Waits until its interface has come, then becomes dnsmasq.
 const BEGIN: &str = "echo ready; read -r come
-    ip link set lo up; ip link set dns1 up; ip address add \"$0\"/24 dev dns1
+    ip link set lo up; ip link set dns1 up; ip address add \"$0\"/24 dev dns1; ip address add fd77::2/64 dev dns1 nodad
     exec dnsmasq --keep-in-foreground --conf-file=/dev/null --log-facility=- --user=root --pid-file= --port=0 --interface=dns1 --no-ping --log-dhcp \
     --dhcp-range=10.77.0.50,10.77.0.99,5m \"$@\"";
 

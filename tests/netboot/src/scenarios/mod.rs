@@ -1,6 +1,7 @@
 //! The scenarios, each with what a machine goes through.
 
 mod by_hand;
+mod chain;
 mod debian;
 mod dhcp;
 mod discovery;
@@ -61,4 +62,5 @@ pub const SCENARIOS: &[Named] = &[
     usual("debian", || Box::pin(debian::cloud_init())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("figures", || Box::pin(self::figures::all())),
+    figures("figures-chain", || Box::pin(chain::both())),
 ];
