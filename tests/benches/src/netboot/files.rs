@@ -144,16 +144,18 @@ fn transfer(server: Ipv4Addr, window: u16) -> Result<usize> {
 /// MB a second of so many clients together, each of which fetches the whole image.
 async fn http(server: Ipv4Addr, clients: usize, clock: &Clock) -> Result<f64> {
     let begun = clock.monotonic();
-    futures::future::try_join_all((0..clients).map(|_| pinned(move || fetch(server)))).await?;
+    let fetches =
+        (0..clients).map(|_| pinned(move || fetch(server, &format!("images/{IMAGE}"), IMAGE_BYTES)));
+    futures::future::try_join_all(fetches).await?;
     let bytes = (clients * IMAGE_BYTES) as f64;
     Ok(bytes / 1e6 / (clock.monotonic() - begun).as_secs_f64())
 }
 
-/// Fetches the image. The kernel throws its bytes away: the server is measured, not the client.
-fn fetch(server: Ipv4Addr) -> Result<()> {
+/// Fetches a file of so many bytes. The kernel throws them away: the server is measured, not the client.
+pub fn fetch(server: Ipv4Addr, path: &str, bytes: usize) -> Result<()> {
     let mut stream = TcpStream::connect((server, PORT))?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    write!(stream, "GET /images/{IMAGE} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n")?;
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n")?;
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -161,7 +163,7 @@ fn fetch(server: Ipv4Addr) -> Result<()> {
         head.extend(byte);
     }
     ensure!(head.starts_with(b"HTTP/1.1 200"), "{server}: {}", String::from_utf8_lossy(&head));
-    let (mut left, mut buffer) = (IMAGE_BYTES, vec![0; 1 << 20]);
+    let (mut left, mut buffer) = (bytes, vec![0; 1 << 20]);
     while left > 0 {
         let count = left.min(buffer.len());
         match recv(stream.as_raw_fd(), &mut buffer[..count], MsgFlags::MSG_TRUNC)? {

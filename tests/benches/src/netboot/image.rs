@@ -15,13 +15,14 @@ use pki::{CertificateAuthority, KeyAlgorithm};
 use tokio::runtime::Handle;
 
 use super::place::{PEER, Place, command};
-use super::{Pair, files};
-use crate::Bench;
+use super::{Pair, files, median};
+use crate::{Bench, print};
 
 const BYTES: usize = 512 << 20;
 const PIECE: usize = 2 << 20;
 
-/// Takes these figures: the time of an image from nginx to the disk, beside that of the same bytes from memory to the same disk.
+/// Takes these figures: an image from nginx to the disk, beside the slower of disk and network: the same content from memory to the same disk,
+/// and the same file from nginx to nowhere. All rates are those of the content.
 pub async fn run(bench: &Bench, place: &Place, folder: &Path) -> Result<()> {
     let served = folder.join("served");
     let content = content();
@@ -70,6 +71,14 @@ fn plain(bench: &Bench, disk: &Path, content: &[u8]) -> Result<f64> {
         file.write_all(piece)?;
     }
     file.sync_all()?;
+    Ok(rate((bench.clock.monotonic() - begun).as_secs_f64()))
+}
+
+async fn fetch(bench: &Bench, image: &Path) -> Result<f64> {
+    let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let bytes = usize::try_from(image.metadata()?.len())?;
+    let begun = bench.clock.monotonic();
+    tokio::task::spawn_blocking(move || files::fetch(PEER, &name, bytes)).await??;
     Ok(rate((bench.clock.monotonic() - begun).as_secs_f64()))
 }
 
