@@ -4,9 +4,9 @@
 //! restart. It decides nothing by itself.
 
 mod clean;
-mod deploy;
+pub mod deploy;
 mod devices;
-mod disk;
+pub mod disk;
 mod erase;
 mod firmware;
 mod init;

@@ -42,6 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         interfaces: vec![interface],
         boot,
         images: Some(std::env::current_dir()?),
+        leases: std::env::current_dir()?.join("leases"),
         http_port: netboot::HTTP_PORT,
         https_port: netboot::HTTPS_PORT,
         tls: None,

@@ -14,8 +14,14 @@ pub const DECLINED: Duration = Duration::from_secs(600);
 pub const OFFERS: usize = 4096;
 /// How long another DHCP server may take to answer before this one believes to be alone.
 pub const OTHER_SERVER: Duration = Duration::from_secs(2);
-/// Leases that are written down at the same time.
-pub const LEASE_WRITES: usize = 64;
+/// Leases that are made objects at the same time.
+pub const LEASE_OBJECTS: usize = 8;
+/// How long to wait before leases are made objects after some could not be, at first and in the end.
+pub const LEASE_PAUSE_MIN: Duration = Duration::from_millis(100);
+/// See [`LEASE_PAUSE_MIN`].
+pub const LEASE_PAUSE_MAX: Duration = Duration::from_secs(10);
+/// How long a machine that is to start the agent waits for its lease to be an object.
+pub const LEASE_OBJECT: Duration = Duration::from_secs(5);
 /// The largest message of DHCP that is read.
 pub const MESSAGE: usize = 1500;
 /// Transfers over TFTP at the same time.
@@ -36,7 +42,5 @@ pub const HANDSHAKE: Duration = Duration::from_secs(20);
 pub const REPORT: usize = 4 << 20;
 /// How long a request for the next instruction waits.
 pub const INSTRUCTION: Duration = Duration::from_secs(30);
-/// Files up to this size are kept in memory once they were read.
-pub const FILE_KEPT: u64 = 128 << 20;
-/// Parts in which larger files are read.
+/// Parts in which files are read.
 pub const FILE_PART: usize = 512 << 10;

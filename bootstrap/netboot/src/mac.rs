@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The address of an Ethernet interface. Machines are known by the one that they boot from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
@@ -45,6 +48,20 @@ impl fmt::Debug for MacAddress {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not a MAC address: write it as 52:54:00:12:34:56")]
 pub struct NotAMacAddress(pub String);
+
+impl From<MacAddress> for String {
+    fn from(mac: MacAddress) -> Self {
+        mac.to_string()
+    }
+}
+
+impl TryFrom<String> for MacAddress {
+    type Error = NotAMacAddress;
+
+    fn try_from(text: String) -> Result<Self, NotAMacAddress> {
+        text.parse()
+    }
+}
 
 impl FromStr for MacAddress {
     type Err = NotAMacAddress;

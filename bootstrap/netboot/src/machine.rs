@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::mac::MacAddress;
@@ -35,7 +36,7 @@ pub struct Machine {
 }
 
 /// An address that a machine has for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// Whose it is.
     pub mac: MacAddress,
@@ -65,9 +66,9 @@ pub trait Directory: Send + Sync + 'static {
     /// Who `address` is kept for, whether or not it is in use.
     fn reserved_for(&self, address: Ipv4Addr) -> Option<MacAddress>;
 
-    /// The leases that were written down, to begin with.
+    /// The leases that were written down, in any order, to begin with.
     fn leases(&self) -> Vec<Lease>;
 
-    /// Writes down a lease; one for each machine. The machine is answered after that.
+    /// Writes down a lease; one for each machine.
     fn write_lease(&self, lease: Lease) -> BoxFuture<'_, Result<(), Error>>;
 }

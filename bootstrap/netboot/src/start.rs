@@ -72,6 +72,8 @@ pub struct Configuration {
     pub boot: BootFiles,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
+    /// The file of leases that are not objects yet.
+    pub leases: PathBuf,
     /// The port of HTTP.
     pub http_port: u16,
     /// The port of HTTPS.
@@ -138,7 +140,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     };
     let tftp =
         blocking.await.map_err(|error| Error::File { path: "boot files".into(), source: error.into() })??;
-    let addresses = Addresses::new(doors.directory.clone(), doors.clock.clone());
+    let addresses = Addresses::open(doors.directory.clone(), doors.clock.clone(), &configuration.leases)?;
     let handle = Handle {
         http: vec![],
         https: vec![],
@@ -324,6 +326,7 @@ impl Starting<'_> {
         handle.http = addresses(&open.http);
         handle.https = addresses(&open.https);
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
+        handle.addresses.run(tasks, shutdown);
         for server in open.dhcp {
             server.run(tasks, shutdown);
         }

@@ -149,7 +149,9 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     let kube = Kube::start(&manager, true).await;
     let (_, _) = host(&manager, "provisioning").await;
     kube.write_lease(lease(&manager)).await.unwrap();
-    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
+    let folder = tempfile::tempdir().unwrap();
+    let leases = folder.path().join("leases");
+    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
     let metadata = Metadata::start(&manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(&manager, kube.clone(), addresses, metadata).await;
     let objects: Objects<Agent> = manager.objects();
@@ -198,7 +200,9 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
 /// The services as a process starts them.
 async fn services(manager: &Manager) -> Site {
     let kube = Kube::start(manager, true).await;
-    let addresses = Addresses::new(Arc::new(kube.clone()), manager.clock().clone());
+    let folder = tempfile::tempdir().unwrap();
+    let leases = folder.path().join("leases");
+    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
     let media = Some(Media::start(manager, kube.clone()).await);
@@ -419,6 +423,14 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     let next = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert_ne!(next, token);
     agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
+    // Firmware starts it in another way afterwards, twice; the token stays used.
+    for (certificate, boot) in [("cc", "third"), ("dd", "fourth")] {
+        manager.clock().sleep(Duration::from_secs(60)).await;
+        agents.enrol(certificate, address, &with(None, boot)).await.unwrap();
+    }
+    manager.clock().sleep(Duration::from_secs(60)).await;
+    let again = agents.enrol("ee", address, &with(Some(next), "fifth")).await;
+    assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
 }
 
 /// A CD, whole or in parts.

@@ -34,11 +34,12 @@ fn inside(name: &str, prepare: &str) -> bool {
 
 const ADDRESS: &str = "ip link set lo up && ip address add 10.77.0.1/24 dev lo &&";
 
-fn configuration(interface: InterfaceConfiguration) -> Configuration {
+fn configuration(interface: InterfaceConfiguration, folder: &Path) -> Configuration {
     Configuration {
         interfaces: vec![interface],
         boot: Default::default(),
         images: None,
+        leases: folder.join("leases"),
         http_port: 8080,
         https_port: 8443,
         tls: None,
@@ -57,7 +58,8 @@ fn doors() -> Doors {
 /// Why the services do not start on the loopback interface.
 fn start() -> Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let configuration = configuration(InterfaceConfiguration::new("lo"));
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = configuration(InterfaceConfiguration::new("lo"), folder.path());
     runtime.block_on(async { netboot::start(configuration, doors()).await.err().expect("no start") })
 }
 
@@ -108,6 +110,7 @@ fn another_server_gives_addresses_of_ipv6() {
         ip address add fd00:1::1/64 dev va nodad && ip address add 10.77.0.1/24 dev va && ip address add 10.77.0.2/24 dev vb && \
         ip address add fd00:1::2/64 dev vb nodad &&";
     if inside("another_server_gives_addresses_of_ipv6", prepare) {
+        let folder = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let random = Random::system();
@@ -117,7 +120,7 @@ fn another_server_gives_addresses_of_ipv6() {
             assert_eq!(look().await, None, "it is alone");
             let mut interface = InterfaceConfiguration::new("va");
             interface.prefix_v6 = Some("fd00:1::".parse().unwrap());
-            let handle = netboot::start(configuration(interface), doors()).await.unwrap();
+            let handle = netboot::start(configuration(interface, folder.path()), doors()).await.unwrap();
             let found = look().await;
             assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
             handle.stop().await;

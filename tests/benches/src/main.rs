@@ -3,6 +3,7 @@
 mod clusters;
 mod durability;
 mod http2;
+mod netboot;
 mod objects;
 mod operations;
 mod pivot;
@@ -35,6 +36,9 @@ struct Arguments {
     /// clusterctl, which moves them back.
     #[arg(long)]
     clusterctl: Option<PathBuf>,
+    /// In the namespaces of the figures of netboot.
+    #[arg(long, hide = true)]
+    inside: bool,
 }
 
 /// What every measurement needs.
@@ -90,11 +94,15 @@ async fn main() -> Result<()> {
         clusterctl: arguments.clusterctl,
         clock: Clock::system(),
     };
+    if arguments.inside {
+        return netboot::inside(&bench).await;
+    }
     print("| figure | median | range |\n|---|---|---|");
     start::run(&bench).await?;
     clusters::run(&bench).await?;
     operations::run(&bench).await?;
     durability::run(&bench).await?;
     watches::run(&bench).await?;
-    pivot::run(&bench).await
+    pivot::run(&bench).await?;
+    netboot::run(&bench)
 }

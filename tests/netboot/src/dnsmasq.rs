@@ -15,7 +15,7 @@ pub const DNSMASQ: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// How long its start may take.
 const START: Duration = Duration::from_secs(30);
 
-const SCRIPT: &str = "ip link set dns up; ip address add \"$0\"/24 dev dns
+const SCRIPT: &str = "ip link set dns up; ip address add \"$0\"/24 dev dns; ip address add fd77::2/64 dev dns nodad
     exec dnsmasq --keep-in-foreground --conf-file=/dev/null --log-facility=- --user=root --pid-file= --port=0 --interface=dns --no-ping --log-dhcp \
     --dhcp-range=10.77.0.50,10.77.0.99,5m \"$@\"";
 

@@ -12,9 +12,11 @@ use hyper::header::{
 };
 use hyper::{Request, Response, StatusCode, Uri};
 use machinery::clock::Clock;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use super::Image;
 use crate::journal::Journal;
 use crate::server::Https;
 
@@ -341,6 +343,37 @@ impl Read for Stream {
         let count = self.piece.len().min(buffer.len());
         self.piece.copy_to_slice(&mut buffer[..count]);
         Ok(count)
+    }
+}
+
+/// An image that comes over the network.
+pub struct Fetched {
+    source: Source,
+    total: Mutex<Option<watch::Receiver<Option<u64>>>>,
+    runtime: Handle,
+}
+
+impl Fetched {
+    /// What `source` gives, fetched by tasks of `runtime`.
+    pub fn new(source: Source, runtime: Handle) -> Self {
+        Self { source, total: Mutex::default(), runtime }
+    }
+}
+
+impl Image for Fetched {
+    fn open(&self) -> Box<dyn Read + Send> {
+        let _entered = self.runtime.enter();
+        let stream = self.source.stream(0);
+        *self.total.lock() = Some(stream.total());
+        Box::new(stream)
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.total.lock().as_ref().and_then(|total| *total.borrow())
+    }
+
+    fn range(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        self.source.range(offset, length, &self.runtime)
     }
 }
 

@@ -17,7 +17,7 @@ use machinery::random::Random;
 
 pub use checksum::{Checksum, is_url};
 pub use config_drive::build as build_config_drive;
-pub use download::Source;
+pub use download::{Fetched, Source};
 pub use hints::choose;
 pub use partitions::{Completed, EfiSystem};
 

@@ -1,16 +1,13 @@
 //! The instructions that write to the machine's disks.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use super::job::{Machine, Task};
 use crate::clean::{Samples, clean};
-use crate::deploy::{Checksum, Completed, Image, Order, Source, build_config_drive, choose, is_url, write};
+use crate::deploy::{Checksum, Completed, Fetched, Order, Source, build_config_drive, choose, is_url, write};
 use crate::disk::BlockDevice;
 use crate::erase::{Telling, by_itself};
 use crate::firmware::{Firmware, VARIABLES};
@@ -130,7 +127,7 @@ pub async fn deploy(deployment: &Deployment, task: &Task, machine: &Machine) -> 
         Checksum::read(&checksum, &checksum_type)?
     };
     let drive = if deployment.config_drive { Some(config_drive(machine).await?) } else { None };
-    let fetched = Fetched { source: source(&url)?, total: Mutex::default(), runtime: Handle::current() };
+    let fetched = Fetched::new(source(&url)?, Handle::current());
     let (of_task, random) = (task.clone(), machine.tools.random.clone());
     let work = tokio::task::spawn_blocking(move || -> Result<Completed> {
         let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
@@ -167,28 +164,4 @@ async fn config_drive(machine: &Machine) -> Result<Vec<u8>> {
         Err(Refusal::Other(error)) => return Err(error),
     };
     build_config_drive(&files)
-}
-
-/// An image that comes over the network.
-struct Fetched {
-    source: Source,
-    total: Mutex<Option<watch::Receiver<Option<u64>>>>,
-    runtime: Handle,
-}
-
-impl Image for Fetched {
-    fn open(&self) -> Box<dyn Read + Send> {
-        let _entered = self.runtime.enter();
-        let stream = self.source.stream(0);
-        *self.total.lock() = Some(stream.total());
-        Box::new(stream)
-    }
-
-    fn total(&self) -> Option<u64> {
-        self.total.lock().as_ref().and_then(|total| *total.borrow())
-    }
-
-    fn range(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
-        self.source.range(offset, length, &self.runtime)
-    }
 }

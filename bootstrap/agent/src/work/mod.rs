@@ -25,7 +25,7 @@ use crate::server::{Identity, Refusal, Server, authorities, client_config};
 
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
-/// Reports are not sent more often than this while something runs.
+/// Reports are not sent more often than this while nothing but bytes and lines of the log are new.
 const REPORT_MIN: Duration = Duration::from_secs(1);
 /// A server that has not answered for so many times is looked for anew, on all interfaces.
 const FAILURES_MAX: u32 = 8;
@@ -162,8 +162,13 @@ impl Agent {
                 return End::Silent;
             }
             let pause = (REPORT_MIN * 2u32.saturating_pow(failures)).min(PAUSE_MAX);
-            self.tools.clock.sleep(pause).await;
-            if failures == 0 {
+            if failures > 0 {
+                self.tools.clock.sleep(pause).await;
+                continue;
+            }
+            // What an instruction has come to is waited for.
+            let turned = tokio::time::timeout(pause, self.standing.turned()).await;
+            if turned.is_err() {
                 // Elapsed: time to say that the machine lives.
                 let _ = tokio::time::timeout(every.saturating_sub(pause), self.standing.news()).await;
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::journal::Journal;
 use crate::protocol::{Progress, Report, State};
@@ -20,6 +20,8 @@ pub struct Standing {
     /// Counts changes; a report carries the changes up to its number.
     changes: AtomicU64,
     known: watch::Sender<u64>,
+    /// There is another state.
+    turned: Notify,
 }
 
 #[derive(Default, Clone)]
@@ -33,7 +35,13 @@ struct Now {
 impl Standing {
     /// Nothing to report yet.
     pub fn new(journal: Journal) -> Self {
-        Self { journal, now: Mutex::default(), changes: AtomicU64::new(0), known: watch::channel(0).0 }
+        Self {
+            journal,
+            now: Mutex::default(),
+            changes: AtomicU64::new(0),
+            known: watch::channel(0).0,
+            turned: Notify::new(),
+        }
     }
 
     /// An instruction fares so; together with what the machine has, when it has been looked at.
@@ -45,9 +53,10 @@ impl Standing {
         now.inventory = inventory.or(now.inventory.take());
         self.changes.fetch_add(1, Ordering::SeqCst);
         drop(now);
-        // Bytes that are done are told with the next report; another state is news.
+        // Bytes that are done are told with the next report; another state is news, and told at once.
         if !same_state {
             self.journal.wake();
+            self.turned.notify_one();
         }
     }
 
@@ -79,6 +88,11 @@ impl Standing {
         if !running {
             self.journal.news().await;
         }
+    }
+
+    /// Waits until an instruction fares in another way than when this was last waited for.
+    pub async fn turned(&self) {
+        self.turned.notified().await;
     }
 
     /// Waits until the server knows how things stand now, at most `time`.
@@ -115,5 +129,17 @@ mod tests {
         standing.known(Duration::from_secs(60)).await;
         let next = standing.report();
         assert_eq!((next.inventory, next.instruction), (None, Some(progress(State::Done))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_state_is_told_at_once_and_bytes_are_not() {
+        let standing = Standing::new(Journal::new(Clock::system()));
+        let is_told = async || tokio::time::timeout(Duration::from_secs(60), standing.turned()).await.is_ok();
+        standing.set(progress(State::Running), None);
+        assert!(is_told().await);
+        standing.set(Progress { done: 7, ..progress(State::Running) }, None);
+        assert!(!is_told().await);
+        standing.set(progress(State::Done), None);
+        assert!(is_told().await && !is_told().await);
     }
 }

@@ -52,11 +52,13 @@ pub async fn start(
         ..agent::protocol::Configuration::default()
     };
     let (folder, arguments) = (folder(directory), options.kernel_arguments.clone());
+    let leases = folder.join("leases");
     let made = tokio::task::spawn_blocking(move || boot_images::make(&folder, &agent, &arguments));
     let configuration = Configuration {
         interfaces: options.configurations()?,
         boot: made.await.context("boot images could not be made")??,
         images: options.images.clone(),
+        leases,
         http_port: options.http_port,
         https_port: options.https_port,
         tls: Some(Arc::new(tls)),

@@ -150,7 +150,6 @@ pub fn enrolled(
         "bootID": said.boot_id,
         "version": said.version,
         "certificateSHA256": newcomer.certificate,
-        "bootTokenSHA256": newcomer.token(),
         "lastSeenTime": rfc3339(now),
     });
     if let Some(key) = newcomer.endorsement {
@@ -158,6 +157,10 @@ pub fn enrolled(
     }
     if let Some(mode) = newcomer.boot_mode {
         status["bootMode"] = mode.into();
+    }
+    // A token that was used stays used, though the machine starts without one afterwards.
+    if let Some(token) = newcomer.token() {
+        status["bootTokenSHA256"] = token.into();
     }
     if known.is_some_and(|known| known.boot_id.as_deref() != Some(said.boot_id.as_str())) {
         status["instruction"] = Value::Null;

@@ -158,6 +158,7 @@ impl Agents {
         if self.addresses.holder_of(client) != Some(mac) {
             return None;
         }
+        self.addresses.is_object(mac).await;
         match self.machines.new_token(mac, &self.random, self.clock.now()).await {
             Ok(token) => Some(token),
             Err(error) => {

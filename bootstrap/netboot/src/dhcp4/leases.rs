@@ -62,18 +62,20 @@ impl Leases {
         Some(lease.clone())
     }
 
-    /// The machine found that somebody else uses `address`.
-    pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
+    /// The machine found that somebody else uses `address`; its lease, which has ended.
+    pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Option<Lease> {
         self.declined.retain(|_, until| *until > now);
         self.declined.insert(address, after(now, limits::DECLINED));
-        if self.by_address.get(&address) == Some(&mac) {
-            self.by_address.remove(&address);
-            self.by_machine.remove(&mac);
-        }
         self.forget_offer(mac);
+        if self.by_address.get(&address) != Some(&mac) {
+            return None;
+        }
+        self.by_address.remove(&address);
+        let lease = self.by_machine.remove(&mac)?;
+        Some(Lease { expires: now, ..lease })
     }
 
-    /// Keeps `address` for the machine until it asks for it.
+    /// Keeps `address` for the machine until it asks for it; not when addresses are kept for too many already.
     pub fn offer(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
         self.forget_offer(mac);
         if self.offers.len() >= limits::OFFERS {
@@ -82,9 +84,15 @@ impl Leases {
             self.offered.retain(|_, mac| offers.contains_key(mac));
         }
         if self.offers.len() < limits::OFFERS {
-            self.offers.insert(mac, (address, after(now, limits::OFFER)));
-            self.offered.insert(address, mac);
+            self.hold(mac, address, now);
         }
+    }
+
+    /// Keeps `address` for the machine while its lease is written down.
+    pub fn hold(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) {
+        self.forget_offer(mac);
+        self.offers.insert(mac, (address, after(now, limits::OFFER)));
+        self.offered.insert(address, mac);
     }
 
     fn forget_offer(&mut self, mac: MacAddress) {
@@ -131,7 +139,7 @@ impl Leases {
         let had = self.by_machine.get(&mac).map(|lease| lease.address);
         let offered = self.offers.get(&mac).map(|(address, _)| *address);
         [had, offered, wish].into_iter().flatten().find(fits).or_else(|| {
-            let free = |address: &Ipv4Addr| fits(address) && !self.by_address.contains_key(address);
+            let free = |address: &Ipv4Addr| !self.by_address.contains_key(address) && fits(address);
             addresses(mac, subnet).find(free).or_else(|| {
                 let expired = self.by_machine.values().filter(|lease| fits(&lease.address));
                 expired.min_by_key(|lease| lease.expires).map(|lease| lease.address)

@@ -207,15 +207,17 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The address that this machine is to have; the wish counts when nothing else says which.
+    /// The address that this machine is to have; the wish counts when nothing else says which. One that is reserved for it while another
+    /// machine still uses it waits for the end of that lease.
     fn address(&self, wish: Option<Ipv4Addr>, leases: &Leases) -> Option<Ipv4Addr> {
         let Known { link, machine, reserved, now, .. } = self.known;
+        let mac = self.request.mac;
+        let is_its_own =
+            |address: &Ipv4Addr| leases.holder(*address, *now).is_none_or(|holder| holder == mac);
         let reserved_here = machine.reserved.filter(|address| self.subnet.network.has_host(*address));
-        match (reserved_here, link.mode) {
+        match (reserved_here.filter(is_its_own), link.mode) {
             (Some(address), _) => Some(address),
-            (None, Mode::Full) => {
-                leases.choose(self.request.mac, wish, self.subnet, link.server, *reserved, *now)
-            }
+            (None, Mode::Full) => leases.choose(mac, wish, self.subnet, link.server, *reserved, *now),
             (None, _) => None,
         }
     }
@@ -238,6 +240,11 @@ impl Exchange<'_> {
                 self.subnet.network.first(),
                 self.subnet.network.prefix
             ),
+            Some(address) if self.known.link.mode != Mode::Full => {
+                format!(
+                    "machine {mac} has {address} reserved, which another machine uses until its lease ends"
+                )
+            }
             _ => format!("no free address for machine {mac} on {interface}: make the pool larger"),
         }
     }
@@ -256,7 +263,7 @@ impl Exchange<'_> {
         if self.address(Some(wanted), leases) != Some(wanted) {
             return self.refused(wanted);
         }
-        leases.offer(mac, wanted, *now);
+        leases.hold(mac, wanted, *now);
         let expires = after(*now, self.lease_time());
         let lease = leases
             .of(mac)
@@ -321,11 +328,12 @@ impl Exchange<'_> {
         if !self.is_for_us() || self.address(Some(address), leases) != Some(address) {
             return Outcome::default();
         }
-        leases.decline(self.request.mac, address, self.known.now);
+        let lease = leases.decline(self.request.mac, address, self.known.now);
         let (mac, minutes) = (self.request.mac, limits::DECLINED.as_secs() / 60);
-        Outcome::warning(format!(
+        let warning = format!(
             "machine {mac} found that {address} is in use by somebody else; it is not leased for {minutes} minutes"
-        ))
+        );
+        Outcome { lease, ..Outcome::warning(warning) }
     }
 
     fn release(&self, leases: &mut Leases) -> Outcome {

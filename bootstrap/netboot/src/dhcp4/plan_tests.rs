@@ -209,6 +209,17 @@ fn reservations() {
 }
 
 #[test]
+fn a_reserved_address_that_another_machine_uses_is_not_given() {
+    let mut bench = Bench::new(Mode::Full);
+    let used = bench.start(MAC);
+    let other = MacAddress([0x52, 0x54, 0, 0, 0, 9]);
+    bench.machine.reserved = Some(used);
+    assert_ne!(bench.start(other), used);
+    bench.now += chrono::Duration::days(1);
+    assert_eq!(bench.start(other), used, "the lease has ended");
+}
+
+#[test]
 fn relays() {
     let mut bench = Bench::new(Mode::Full);
     let relay = Ipv4Addr::new(10, 9, 0, 1);

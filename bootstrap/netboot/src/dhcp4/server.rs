@@ -1,15 +1,17 @@
 //! The sockets of DHCP for IPv4.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
+use std::path::Path;
 use std::sync::Arc;
 
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::journal::Journal;
 use super::leases::Leases;
 use super::packet::Packet;
 use super::plan::{Answer, Known, Link, Mode, Outcome, PXE_PORT, SERVER_PORT, plan};
@@ -20,22 +22,52 @@ use crate::machine::{Directory, Lease};
 use crate::network;
 
 /// What the servers of all interfaces share: who has which address, and who knows the machines.
+///
+/// Invariant: no address is two machines', whenever the process ends. What is offered is kept in memory only, since nobody uses an address
+/// that it was merely offered. What a machine is told to use is on the disk before ([`Journal`]), in the order in which it was decided,
+/// and is kept for it in memory until then; who starts anew knows all of it.
 pub struct Addresses {
     leases: Mutex<Leases>,
     directory: Arc<dyn Directory>,
     clock: Clock,
-    writes: Semaphore,
+    journal: Journal,
 }
 
+/// A lease on its way to the disk.
+type Writing = (Lease, oneshot::Receiver<()>);
+
 impl Addresses {
-    /// Begins with the leases that `directory` has written down.
-    pub fn new(directory: Arc<dyn Directory>, clock: Clock) -> Arc<Self> {
+    /// Begins with the leases that `directory` has written down, and those of the file `journal`, which are newer.
+    ///
+    /// # Errors
+    /// The file cannot be read or made.
+    pub fn open(directory: Arc<dyn Directory>, clock: Clock, journal: &Path) -> Result<Arc<Self>, Error> {
+        let failed = |source| Error::File { path: journal.display().to_string(), source };
+        let (journal, newer) = Journal::open(journal).map_err(failed)?;
+        let mut older = directory.leases();
+        // Of machines that had one address the last counts.
+        older.sort_by_key(|lease| lease.expires);
         let mut leases = Leases::default();
-        for lease in directory.leases() {
+        for lease in older.into_iter().chain(newer) {
             leases.set(lease);
         }
-        let (leases, writes) = (Mutex::new(leases), Semaphore::new(limits::LEASE_WRITES));
-        Arc::new(Self { leases, directory, clock, writes })
+        Ok(Arc::new(Self { leases: Mutex::new(leases), directory, clock, journal }))
+    }
+
+    /// Writes leases down until `shutdown`; without it nobody who needs a lease is answered.
+    pub fn run(self: &Arc<Self>, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (commits, follows) = (self.clone(), self.clone());
+        tasks
+            .spawn(shutdown.clone().run_until_cancelled_owned(async move { commits.journal.commit().await }));
+        tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move {
+            follows.journal.follow(follows.directory.as_ref(), &follows.clock).await;
+        }));
+    }
+
+    /// Waits until the lease of the machine is an object, for a while.
+    pub async fn is_object(&self, mac: MacAddress) {
+        // When it is none by then, who needs it says so.
+        let _ = tokio::time::timeout(limits::LEASE_OBJECT, self.journal.is_object(mac)).await;
     }
 
     /// The machine that has `address` now: by its lease, or by the address that it was given in IPv6, which is made of its own.
@@ -59,29 +91,37 @@ impl Addresses {
         }
     }
 
-    /// Decides about a message.
-    fn decide(&self, request: &Packet, link: &Link, port: u16, source: SocketAddrV4) -> Outcome {
+    /// Decides about a message. A lease begins to be written, in the order of the decisions.
+    fn decide(
+        &self,
+        request: &Packet,
+        link: &Link,
+        port: u16,
+        source: SocketAddrV4,
+    ) -> (Option<Writing>, Option<Answer>, Option<String>) {
         let machine = self.directory.machine(request.mac);
         let reserved = |address| self.directory.reserved_for(address);
         let now = self.clock.now();
         let known = Known { link, port, source, machine: &machine, reserved: &reserved, now };
-        plan(request, &known, &mut self.leases.lock())
+        let mut leases = self.leases.lock();
+        let Outcome { lease, answer, warning } = plan(request, &known, &mut leases);
+        let writing = lease.map(|lease| (lease.clone(), self.journal.append(lease)));
+        (writing, answer, warning)
     }
 
-    /// Writes down a lease; `false` when that failed and the machine must ask again.
-    async fn write(&self, lease: Lease) -> bool {
-        let Ok(_permit) = self.writes.acquire().await else { return false };
-        let (mac, address) = (lease.mac, lease.address);
-        match self.directory.write_lease(lease.clone()).await {
-            Ok(()) => {
-                self.leases.lock().set(lease);
-                true
-            }
-            Err(error) => {
-                tracing::warn!(%mac, %address, %error, "the lease cannot be written; the machine is not answered");
-                false
-            }
+    /// Waits until the lease is on the disk; `false` when that failed and the machine must ask again.
+    async fn written(&self, (lease, on_disk): Writing) -> bool {
+        if on_disk.await.is_err() {
+            return false;
         }
+        let reserved = |address| self.directory.reserved_for(address);
+        let mut leases = self.leases.lock();
+        // While the disk was slow the address may have become another machine's.
+        let is_its_own = leases.is_free_for(lease.mac, lease.address, &reserved, self.clock.now());
+        if is_its_own {
+            leases.set(lease);
+        }
+        is_its_own
     }
 }
 
@@ -138,18 +178,18 @@ impl Server {
         socket: &Arc<UdpSocket>,
         tasks: &TaskTracker,
     ) {
-        let Outcome { lease, answer, warning } = self.addresses.decide(request, &self.link, port, source);
+        let (writing, answer, warning) = self.addresses.decide(request, &self.link, port, source);
         if let Some(warning) = warning {
             tracing::warn!("{warning}");
         }
         let mac = request.mac;
         tracing::debug!(%mac, interface = self.link.interface, asked = ?request.kind, answered = ?answer.as_ref().map(|answer| answer.packet.kind), "DHCP");
-        match (lease, answer) {
+        match (writing, answer) {
             (None, Some(answer)) => send(socket, &answer).await,
-            (Some(lease), answer) => {
+            (Some(writing), answer) => {
                 let (server, socket) = (self.clone(), socket.clone());
                 tasks.spawn(async move {
-                    if let (true, Some(answer)) = (server.addresses.write(lease).await, answer) {
+                    if let (true, Some(answer)) = (server.addresses.written(writing).await, answer) {
                         send(&socket, &answer).await;
                     }
                 });
@@ -165,3 +205,7 @@ async fn send(socket: &UdpSocket, answer: &Answer) {
         tracing::warn!(to = %answer.to, mac = %answer.packet.mac, %error, "DHCP: the answer cannot be sent");
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

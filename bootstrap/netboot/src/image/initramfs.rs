@@ -1,11 +1,12 @@
 //! An initramfs of this program: cpio in the form `newc`, compressed.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read, Write};
 
 use agent::machine::CONFIGURATION;
 use agent::modules::{FOLDER, INDEX};
 use agent::protocol::Configuration;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 
 use super::modules::KernelModules;
@@ -70,7 +71,7 @@ fn archive(
         archive.folder(folder)?;
     }
     // The kernel opens it for the first process before that can mount /dev.
-    archive.entry("dev/console", CHARACTER_DEVICE, &[], (5, 1))?;
+    archive.header("dev/console", CHARACTER_DEVICE, 0, (5, 1))?;
     archive.add(CONFIGURATION, FILE, &serde_json::to_vec(configuration)?)?;
     archive.add(INDEX, FILE, &serde_json::to_vec(&modules.index)?)?;
     for module in modules.contents() {
@@ -80,9 +81,10 @@ fn archive(
     for entry in program {
         match entry {
             Entry::File { path, source } => {
-                let content =
-                    std::fs::read(source).with_context(|| format!("cannot read {}", source.display()))?;
-                archive.add(path, PROGRAM_FILE, &content)?;
+                let cannot = || format!("cannot read {}", source.display());
+                let file = File::open(source).with_context(cannot)?;
+                let size = file.metadata().with_context(cannot)?.len();
+                archive.file(path, PROGRAM_FILE, size, file)?;
             }
             Entry::Link { path, target } => archive.add(path, LINK, target.as_bytes())?,
         }
@@ -99,11 +101,19 @@ struct Archive<W> {
 impl<W: Write> Archive<W> {
     /// A file or link, after the folders that it is in.
     fn add(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
+        self.file(path, mode, content.len() as u64, content)
+    }
+
+    /// The same, which is not held in memory.
+    fn file(&mut self, path: &str, mode: u32, size: u64, content: impl Read) -> Result<()> {
         let path = path.trim_start_matches('/');
         for (at, _) in path.match_indices('/') {
             self.folder(&path[..at])?;
         }
-        self.entry(path, mode, content, (0, 0))
+        self.header(path, mode, size, (0, 0))?;
+        let copied = io::copy(&mut content.take(size), &mut self.out)?;
+        ensure!(copied == size, "{path} has become shorter while it was read");
+        self.pad(size)
     }
 
     fn folder(&mut self, path: &str) -> Result<()> {
@@ -111,13 +121,12 @@ impl<W: Write> Archive<W> {
             return Ok(());
         }
         self.folders.push(path.to_owned());
-        self.entry(path, DIRECTORY, &[], (0, 0))
+        self.header(path, DIRECTORY, 0, (0, 0))
     }
 
-    fn entry(&mut self, path: &str, mode: u32, content: &[u8], device: (u32, u32)) -> Result<()> {
-        let size = u32::try_from(content.len())
-            .ok()
-            .with_context(|| format!("{path} is too large for an initramfs"))?;
+    fn header(&mut self, path: &str, mode: u32, size: u64, device: (u32, u32)) -> Result<()> {
+        let size =
+            u32::try_from(size).ok().with_context(|| format!("{path} is too large for an initramfs"))?;
         let name = path.len() as u32 + 1;
         self.number += 1;
         let (links, owner, time) = (1, 0, 0);
@@ -129,26 +138,22 @@ impl<W: Write> Archive<W> {
         self.out.write_all(header.as_bytes())?;
         self.out.write_all(path.as_bytes())?;
         self.out.write_all(&[0])?;
-        self.pad(header.len() + path.len() + 1)?;
-        self.out.write_all(content)?;
-        self.pad(content.len())
+        self.pad((header.len() + path.len() + 1) as u64)
     }
 
     /// Everything begins at a multiple of four bytes.
-    fn pad(&mut self, length: usize) -> Result<()> {
+    fn pad(&mut self, length: u64) -> Result<()> {
         let zeros = length.next_multiple_of(4) - length;
-        Ok(self.out.write_all(&[0; 4][..zeros])?)
+        Ok(self.out.write_all(&[0; 4][..zeros as usize])?)
     }
 
     fn end(&mut self) -> Result<()> {
-        self.entry("TRAILER!!!", 0, &[], (0, 0))
+        self.header("TRAILER!!!", 0, 0, (0, 0))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     /// Names and contents of an archive.

@@ -1,6 +1,8 @@
 //! What this program needs to run elsewhere: itself, the loader, and the libraries that it has loaded. The system says which they are.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -26,6 +28,8 @@ pub enum Entry {
 
 /// Every library that the process has open, one a line.
 const MAPS: &str = "/proc/self/maps";
+/// The loader is named in the first of so many bytes of a program.
+const HEAD: u64 = 1 << 20;
 /// Kind of the program header that names the loader.
 const PT_INTERP: u32 = 3;
 
@@ -35,9 +39,12 @@ const PT_INTERP: u32 = 3;
 /// On a system other than Linux; files that cannot be read.
 pub fn of_this_process(path: &str) -> Result<Vec<Entry>> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let content = std::fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+    let mut head = Vec::new();
+    File::open(&program)
+        .and_then(|file| file.take(HEAD).read_to_end(&mut head))
+        .with_context(|| format!("cannot read {}", program.display()))?;
     let mut entries = BTreeSet::from([Entry::File { path: path.into(), source: program }]);
-    let Some(loader) = loader(&content) else {
+    let Some(loader) = loader(&head) else {
         return if cfg!(target_os = "linux") {
             Ok(entries.into_iter().collect())
         } else {

@@ -1,6 +1,7 @@
 //! Figures for docs/BENCHMARKS.md, each beside its peer in the same run.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -101,15 +102,7 @@ async fn peer(lab: &Lab) -> Result<(Dnsmasq, Child)> {
         "#!ipxe\nkernel {url}/vmlinuz initrd=initramfs console=tty0 console=ttyS0 panic=30 quiet\ninitrd {url}/initramfs\nboot\n"
     );
     std::fs::write(folder.join("boot.ipxe"), script)?;
-    let http = Command::new("python3")
-        .args(["-m", "http.server", "8081", "--bind", &ADDRESS.to_string(), "--directory"])
-        .arg(&folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()?;
-    let is_up = || async { tokio::net::TcpStream::connect((ADDRESS, 8081)).await.ok() };
-    until("the HTTP server", Duration::from_secs(30), is_up).await?;
+    let http = plain_http(&folder, 8081).await?;
     let options = [
         "--dhcp-match=set:http,option:client-arch,16".to_owned(),
         "--dhcp-option-force=tag:http,60,HTTPClient".to_owned(),
@@ -119,4 +112,18 @@ async fn peer(lab: &Lab) -> Result<(Dnsmasq, Child)> {
     ];
     let options = options.each_ref().map(String::as_str);
     Ok((Dnsmasq::start(lab, &options).await?, http))
+}
+
+/// A plain HTTP server.
+pub(super) async fn plain_http(folder: &Path, port: u16) -> Result<Child> {
+    let http = Command::new("python3")
+        .args(["-m", "http.server", &port.to_string(), "--bind", &ADDRESS.to_string(), "--directory"])
+        .arg(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    let is_up = || async { tokio::net::TcpStream::connect((ADDRESS, port)).await.ok() };
+    until("the HTTP server", Duration::from_secs(30), is_up).await?;
+    Ok(http)
 }

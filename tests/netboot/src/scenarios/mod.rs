@@ -1,6 +1,7 @@
 //! The scenarios, each with what a machine goes through.
 
 mod by_hand;
+mod chain;
 mod debian;
 mod dhcp;
 mod discovery;
@@ -63,4 +64,5 @@ pub const SCENARIOS: &[Named] = &[
     usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("debian", || Box::pin(debian::cloud_init())),
     figures("figures", || Box::pin(self::figures::all())),
+    figures("figures-chain", || Box::pin(chain::both())),
 ];

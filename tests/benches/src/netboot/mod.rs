@@ -1,0 +1,88 @@
+//! Starting machines over the network: DHCP, files, the writing of images, each beside its peer in the same run.
+//!
+//! Server and peer have a network namespace each, with a cable to the bridge that the clients are at, and one processor; the clients have
+//! another. Needs root, and what `tests/netboot/install-tools` installs.
+
+mod dhcp;
+mod files;
+mod image;
+mod load;
+mod place;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{Bench, print};
+use place::{Firstlight, Place};
+
+/// Where the files are that machines boot, which `tests/netboot/install-tools` put there.
+const ASSETS: &str = "target/tools/netboot";
+
+/// Takes these figures in namespaces of their own, which take everything with them when they end.
+pub fn run(bench: &Bench) -> Result<()> {
+    if !"netboot".contains(&bench.only) {
+        return Ok(());
+    }
+    let rounds = bench.rounds.to_string();
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    command.arg(std::env::current_exe()?);
+    command.args(["--inside", "--rounds", &rounds, "--binary"]).arg(&bench.binary);
+    let status = command.status().context("unshare (of util-linux) is needed")?;
+    ensure!(
+        status.success(),
+        "the figures of netboot need root, and what tests/netboot/install-tools installs"
+    );
+    Ok(())
+}
+
+/// Takes them, in those namespaces.
+pub async fn inside(bench: &Bench) -> Result<()> {
+    ensure!(Path::new(ASSETS).is_dir(), "run tests/netboot/install-tools first");
+    let folder = tempfile::tempdir()?;
+    place::bridge().await?;
+    let (server, peer) = (Place::new("ours", place::SERVER).await?, Place::new("peer", place::PEER).await?);
+    print("| figure | peer | ours | ratio | of the rounds |\n|---|---|---|---|---|");
+    let images = folder.path().join("images");
+    std::fs::create_dir(&images)?;
+    let firstlight = Firstlight::start(bench, &server, folder.path(), &images).await?;
+    dhcp::run(bench, &firstlight, &peer, folder.path()).await?;
+    files::run(bench, &firstlight, &peer, folder.path(), &images).await?;
+    drop(firstlight);
+    image::run(bench, &peer, folder.path()).await
+}
+
+/// Figures of server and peer, taken in turns.
+struct Pair {
+    name: String,
+    unit: &'static str,
+    peer: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+impl Pair {
+    fn new(name: impl Into<String>, unit: &'static str) -> Self {
+        Self { name: name.into(), unit, peer: Vec::new(), ours: Vec::new() }
+    }
+
+    /// A row of the table: medians, the ratio of them, and the ratios of the rounds.
+    fn print(&self) {
+        let ratios: Vec<f64> = self.ours.iter().zip(&self.peer).map(|(ours, peer)| ours / peer).collect();
+        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ratios.iter().copied().fold(0.0, f64::max);
+        let (peer, ours) = (median(&self.peer), median(&self.ours));
+        let (name, unit) = (&self.name, self.unit);
+        print(&format!(
+            "| {name} | {peer:.1} {unit} | {ours:.1} {unit} | {:.2} | {low:.2}–{high:.2} |",
+            ours / peer
+        ));
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
