@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::UdpSocket;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 

@@ -88,6 +88,7 @@ pub fn dhcp6(bytes: &[u8]) -> String {
         interface: "eth0".into(),
         mac: MacAddress([2; 6]),
         prefix: Some(Ipv6Addr::new(0xfd00, 1, 0, 0, 0, 0, 0, 0)),
+        known_only: false,
         offer: offer(),
     };
     let machine = Machine { boot: Boot::Agent, ..Machine::default() };
