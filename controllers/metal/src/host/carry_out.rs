@@ -10,7 +10,7 @@ use super::plan::{Plan, fail};
 use super::states::firmware::{self, Progress};
 use super::{HostReconciler, drive};
 use crate::control::{Command, Fault};
-use crate::names::{ErrorType, FIRMWARE, state};
+use crate::names::{BOOTING, ErrorType, FIRMWARE, state};
 
 impl HostReconciler {
     /// Does it, and records in the plan what went wrong.
@@ -68,6 +68,9 @@ impl HostReconciler {
 /// What was not done is not waited for.
 fn fails(host: &BareMetalHost, plan: &mut Plan, error: ErrorType, fault: Fault) {
     let annotations = plan.host.metadata.annotations.get_or_insert_default();
+    if annotation(host, BOOTING).is_none() {
+        annotations.remove(BOOTING);
+    }
     match annotation(host, FIRMWARE) {
         Some(before) => drop(annotations.insert(FIRMWARE.to_owned(), before.to_owned())),
         None => drop(annotations.remove(FIRMWARE)),
