@@ -174,7 +174,7 @@ fn hosts_move_to_another_firstlight_and_back() {
             let report = pivot.run().await.unwrap_or_else(|error| panic!("{error}"));
             assert!(report.findings.is_empty(), "{report}");
             let is_taken_up = |name: &&str| host(to, name)["metadata"]["annotations"][PAUSED].is_null();
-            until(&scene, "hosts that are taken up", || NAMES.iter().all(|name| is_taken_up(name))).await;
+            until(&scene, "hosts that are taken up", || NAMES.iter().all(&is_taken_up)).await;
             until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
             for (name, before) in NAMES.iter().zip(&before) {
                 assert_eq!(seen(to, name), *before, "{name} at the {}", to.role);
@@ -237,7 +237,7 @@ fn hosts_arrive_as_metal3_keeps_them() {
             let host = host(target, name);
             host["metadata"]["annotations"][PAUSED].is_null() && host["status"].is_object()
         };
-        until(&scene, "a status", || NAMES.iter().all(|name| is_back(name))).await;
+        until(&scene, "a status", || NAMES.iter().all(&is_back)).await;
         until(&scene, "rest", || there.is_idle(Duration::from_secs(5))).await;
         for (name, before) in NAMES.iter().zip(&before) {
             let (state, spec) = (&before[3]["provisioning"]["state"], &before[2]);
