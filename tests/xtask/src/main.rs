@@ -26,7 +26,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere, and a fleet of 200 bare metal hosts (FLEET_HOSTS says otherwise); prints
+    /// Run the whole plane from many seeds under a paused clock, each with a kill somewhere, and a fleet of 500 bare metal hosts (FLEET_HOSTS says otherwise); prints
     /// the seed that fails.
     Simulate {
         /// How many seeds.
@@ -107,7 +107,7 @@ fn main() -> anyhow::Result<()> {
             let variables = [
                 ("SIMULATE_SEEDS", seeds.as_str()),
                 ("SIMULATE_FROM", from.as_str()),
-                ("FLEET_HOSTS", "200"),
+                ("FLEET_HOSTS", "500"),
             ];
             suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::"], &variables)
         }
