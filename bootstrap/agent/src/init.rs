@@ -15,6 +15,7 @@ use crate::devices::Devices;
 use crate::journal::Journal;
 use crate::machine::{Arguments, CONFIGURATION, configuration};
 use crate::modules::Loader;
+use crate::network::lldp::Neighbours;
 use crate::network::{Tools, ask_on_all};
 use crate::work::Agent;
 
@@ -79,8 +80,13 @@ fn work(tools: Tools) -> Result<Infallible> {
             let (journal, always) = (tools.journal.clone(), configuration.modules.clone());
             move || load_drivers(&loader, &always, &journal)
         });
+        // Before the first interface is switched on: switches speak when a cable comes up.
+        let neighbours = Neighbours::listen(&tools.clock, &tools.journal).unwrap_or_else(|error| {
+            tools.journal.line(format!("{error:#}"));
+            Neighbours::default()
+        });
         let network = ask_on_all(arguments.boot, arguments.networks.clone(), tools.clone(), devices.clone())?;
-        let agent = Agent::new(tools.clone(), arguments, configuration, network, devices)?;
+        let agent = Agent::new(tools.clone(), arguments, configuration, network, neighbours, devices)?;
         let drivers = async {
             if let Err(error) = drivers.await {
                 tools.journal.line(format!("cannot load drivers: {error}"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
+use agent::network::lldp::Neighbour;
 use agent::tpm::EndorsementKey;
 use agent::tpm::wire::answer;
 use chrono::DateTime;
@@ -116,6 +117,20 @@ pub fn tftp(bytes: &[u8]) -> String {
         None => "none".into(),
     };
     format!("{kind} {}", solicitation.is_some())
+}
+
+/// What switches say of themselves (LLDP).
+pub fn lldp(bytes: &[u8]) -> String {
+    let Some(switch) = Neighbour::read(bytes) else { return "none".into() };
+    let names = switch.vlans.iter().map(|(_, name)| name).chain(&switch.system_name);
+    for text in names.chain([&switch.switch_id, &switch.port_id]) {
+        assert!(!text.chars().any(char::is_control), "{text:?} goes to terminals");
+    }
+    let numbers: BTreeSet<u16> = switch.vlans.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers.len(), switch.vlans.len(), "each VLAN once");
+    assert!(numbers.iter().chain(&switch.untagged).all(|number| (1..=4094).contains(number)));
+    let vlans = (switch.untagged.is_some(), numbers.len());
+    format!("{} {vlans:?} {}", switch.system_name.is_some(), switch.leaves)
 }
 
 /// Answers of TPMs, and their endorsement keys.

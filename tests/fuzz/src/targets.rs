@@ -28,7 +28,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "json", words: &["\"a\":", "\\u00e9", "1E-7"], reader: || Box::new(json_body) },
     Target {
         name: "yaml",
@@ -170,6 +170,11 @@ pub const TARGETS: [Target; 16] = [
         name: "rmcp",
         words: &["\u{6}\0\u{ff}\u{7}", "\u{6}\u{11}", "\u{6}\u{13}", "\u{6}\u{15}", "\0\0\0\u{8}\u{3}"],
         reader: || Box::new(crate::rmcp::datagram),
+    },
+    Target {
+        name: "lldp",
+        words: &["\u{4}leaf", "\u{1}\0\n", "\u{3}\0\u{14}\u{4}prov"],
+        reader: || Box::new(packets::lldp),
     },
     Target { name: "tpm", words: &["\0 ", "\0\u{1}"], reader: || Box::new(packets::tpm) },
     Target { name: "fru", words: &["\u{1}\u{1}", "\u{c1}"], reader: || Box::new(crate::rmcp::inventory) },

@@ -8,12 +8,15 @@ mod memory;
 mod nics;
 mod processor;
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 pub use disks::{Disk, Kind};
+
+use crate::network::lldp::Neighbour;
 
 /// What is known of the network beyond the files.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,8 @@ pub struct Known {
     pub addresses: Vec<(String, Ipv4Addr)>,
     /// The interface that the machine was started from.
     pub boot: Option<[u8; 6]>,
+    /// What is at the other end of the cables, by the interfaces' numbers in the kernel.
+    pub neighbours: BTreeMap<u32, Neighbour>,
 }
 
 /// The inventory of the machine whose files are below `root`.
@@ -42,6 +47,11 @@ pub fn inventory(root: &Path, known: &Known) -> Value {
         "storage": storage,
         "hostname": hostname(&files),
     }))
+}
+
+/// Whether the machine whose files are below `root` says that it is a virtual one. Not all of those say it.
+pub fn is_virtual(root: &Path) -> bool {
+    processor::is_virtual(&Files(root.to_owned()))
 }
 
 fn hostname(files: &Files) -> String {

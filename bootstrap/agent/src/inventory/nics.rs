@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::addresses::{parts, pci};
 use super::{Files, Known, text};
 use crate::network::interfaces;
+use crate::network::lldp::Neighbour;
 
 /// `nics` of Metal3's hardware details: an entry for each address, or one without any.
 pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
@@ -20,6 +21,7 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
             .collect::<Vec<_>>()
             .join(" ");
         let place = parts(&folder.join("device"));
+        let neighbour = known.neighbours.get(&link.index);
         let entry = json!({
             "name": link.name,
             "mac": link.mac_text(),
@@ -28,6 +30,11 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
             "speedGbps": read("speed").and_then(|megabits| megabits.parse::<u32>().ok()).filter(|m| *m != u32::MAX).map(|m| m / 1000),
             "pciAddress": pci(&place),
             "pxe": known.boot == Some(link.mac),
+            "lldp": neighbour.map(|switch| {
+                json!({"switchID": switch.switch_id, "portID": switch.port_id, "switchSystemName": switch.system_name})
+            }),
+            "vlanId": neighbour.and_then(|switch| switch.untagged),
+            "vlans": neighbour.and_then(vlans),
         });
         let mut addresses: Vec<IpAddr> = known
             .addresses
@@ -46,6 +53,13 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
         }
     }
     found
+}
+
+/// The VLANs that a switch offers; `None` when it names none.
+fn vlans(switch: &Neighbour) -> Option<Vec<Value>> {
+    let vlans =
+        switch.vlans.iter().map(|(id, name)| json!({"id": id, "name": (!name.is_empty()).then_some(name)}));
+    (!switch.vlans.is_empty()).then(|| vlans.collect())
 }
 
 /// The first IPv6 address of an interface that leads off the wire.

@@ -7,10 +7,7 @@ use super::Files;
 /// `cpu` of Metal3's hardware details.
 pub fn describe(files: &Files) -> Value {
     let text = files.text("proc/cpuinfo").unwrap_or_default();
-    let field = |wanted: &str| {
-        let lines = text.lines().filter_map(|line| line.split_once(':'));
-        lines.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim()).next()
-    };
+    let field = |wanted: &str| field(&text, wanted);
     let count = text
         .lines()
         .filter(|line| line.split_once(':').is_some_and(|(name, _)| name.trim() == "processor"))
@@ -25,6 +22,17 @@ pub fn describe(files: &Files) -> Value {
         "count": count,
         "flags": flags,
     })
+}
+
+/// Whether the processors say that they are a hypervisor's; those of x86 do.
+pub fn is_virtual(files: &Files) -> bool {
+    let text = files.text("proc/cpuinfo").unwrap_or_default();
+    field(&text, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+fn field<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.find(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim())
 }
 
 /// The highest frequency, or else the present one, without a fraction.

@@ -74,12 +74,23 @@ fn disk_files(write: &dyn Fn(&str, &str), link: &dyn Fn(&str, &str)) {
     write("sys/block/vda/vda1/size", "4096\n");
 }
 
+fn switch() -> Neighbour {
+    Neighbour {
+        switch_id: "00:1c:73:00:00:01".into(),
+        port_id: "Ethernet7".into(),
+        untagged: Some(10),
+        vlans: vec![(10, "prov".into()), (20, String::new())],
+        ..Neighbour::default()
+    }
+}
+
 #[test]
 fn the_whole_inventory() {
     let folder = machine();
     let known = Known {
         addresses: vec![("eth0".into(), Ipv4Addr::new(10, 77, 0, 80))],
         boot: Some([0x52, 0x54, 0, 0, 0, 2]),
+        neighbours: BTreeMap::from([(3, switch())]),
     };
     let nic = |ip: &str| {
         json!({"name": "eth0", "mac": "52:54:00:00:00:02", "model": "0x1af4 0x0001", "speedGbps": 25, "pciAddress": "0000:00:03.0",
@@ -93,7 +104,9 @@ fn the_whole_inventory() {
                 "flags": ["apic", "fpu", "sse"]},
         "nics": [
             nic("10.77.0.80"), nic("fd00::1"),
-            {"name": "eth1", "mac": "52:54:00:00:00:03", "model": "0x1af4 0x0001", "pciAddress": "0000:00:06.0", "pxe": false},
+            {"name": "eth1", "mac": "52:54:00:00:00:03", "model": "0x1af4 0x0001", "pciAddress": "0000:00:06.0", "pxe": false,
+             "lldp": {"switchID": "00:1c:73:00:00:01", "portID": "Ethernet7"}, "vlanId": 10,
+             "vlans": [{"id": 10, "name": "prov"}, {"id": 20}]},
         ],
         "storage": [
             {"name": "/dev/disk/by-path/pci-0000:00:05.0-nvme-1",
@@ -122,4 +135,13 @@ fn a_machine_that_says_nothing() {
     assert_eq!(found["cpu"]["count"], 0);
     assert_eq!(found["nics"], json!([]));
     assert_eq!(found["storage"], json!([]));
+}
+
+#[test]
+fn processors_of_a_hypervisor() {
+    let folder = machine();
+    assert!(!is_virtual(folder.path()));
+    std::fs::write(folder.path().join("proc/cpuinfo"), "processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n")
+        .unwrap();
+    assert!(is_virtual(folder.path()));
 }

@@ -79,12 +79,13 @@ impl Links {
         Ok(Self(handle))
     }
 
-    /// Switches an interface on.
+    /// Switches an interface on, for packets to all groups: switches speak to one that the kernel does not listen to by itself
+    /// (01:80:c2:00:00:0e, [`super::lldp`]).
     ///
     /// # Errors
     /// The kernel refuses.
     pub async fn up(&self, index: u32) -> Result<()> {
-        let message = LinkUnspec::new_with_index(index).up().build();
+        let message = LinkUnspec::new_with_index(index).up().allmulticast(true).build();
         self.0.link().set(message).execute().await.context("cannot switch the interface on")
     }
 

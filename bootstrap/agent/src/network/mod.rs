@@ -4,6 +4,7 @@ mod client;
 pub mod dhcp;
 mod fixed;
 mod links;
+pub mod lldp;
 
 use std::net::Ipv4Addr;
 

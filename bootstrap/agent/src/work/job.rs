@@ -13,7 +13,8 @@ use tokio::task::JoinHandle;
 use super::disks;
 use super::standing::Standing;
 use crate::devices::Devices;
-use crate::inventory::{Known, inventory};
+use crate::inventory::{Known, inventory, is_virtual};
+use crate::network::lldp::Neighbours;
 use crate::network::{Attached, Tools};
 use crate::protocol::{Action, Instruction, Progress, State};
 use crate::server::Server;
@@ -32,6 +33,8 @@ pub struct Machine {
     pub attached: Vec<Attached>,
     /// The interface that the machine was started from.
     pub boot: [u8; 6],
+    /// What is at the other end of the cables.
+    pub neighbours: Neighbours,
     /// Tells when all devices are there.
     pub devices: Devices,
     /// Where progress goes.
@@ -144,8 +147,12 @@ async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Out
         Action::Wait => Ok(Outcome::default()),
         Action::Inspect => {
             machine.devices.settle().await;
+            // Where there are no cables nobody is waited for.
+            if !is_virtual(Path::new("/")) {
+                machine.neighbours.settle(Path::new("/sys/class/net")).await;
+            }
             let addresses = machine.attached.iter().map(|by| (by.link.name.clone(), by.address)).collect();
-            let known = Known { addresses, boot: Some(machine.boot) };
+            let known = Known { addresses, boot: Some(machine.boot), neighbours: machine.neighbours.heard() };
             let found = tokio::task::spawn_blocking(move || inventory(Path::new("/"), &known)).await;
             let inventory = Some(found.context("cannot look at the machine")?);
             Ok(Outcome { inventory, ..Outcome::default() })

@@ -19,6 +19,7 @@ use standing::Standing;
 
 use crate::devices::Devices;
 use crate::machine::{Arguments, enrolment};
+use crate::network::lldp::Neighbours;
 use crate::network::{Attached, Network, Tools};
 use crate::protocol::{Configuration, Enrolled};
 use crate::server::{Identity, Refusal, Server, authorities, client_config};
@@ -36,6 +37,7 @@ pub struct Agent {
     arguments: Arguments,
     configuration: Configuration,
     network: Network,
+    neighbours: Neighbours,
     devices: Devices,
     config: Arc<ClientConfig>,
     certificate: [u8; 32],
@@ -61,6 +63,7 @@ impl Agent {
         arguments: Arguments,
         configuration: Configuration,
         network: Network,
+        neighbours: Neighbours,
         devices: Devices,
     ) -> Result<Self> {
         let roots = authorities(&configuration.certificate_authority)?;
@@ -73,6 +76,7 @@ impl Agent {
             arguments,
             configuration,
             network,
+            neighbours,
             devices,
             config,
             certificate,
@@ -211,6 +215,7 @@ impl Agent {
             server: server.clone(),
             attached: self.network.borrow().clone(),
             boot: self.arguments.boot.unwrap_or(by.link.mac),
+            neighbours: self.neighbours.clone(),
             devices: self.devices.clone(),
             standing: self.standing.clone(),
             authorities: format!(
