@@ -186,13 +186,12 @@ pub(crate) fn connections(service: &'static str, address: SocketAddr) -> Result<
     open().map_err(|source| Error::socket(service, &address.ip().to_string(), address.port(), source))
 }
 
-/// A socket for one transfer between `local` and `peer`, at a free port.
-pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<UdpSocket> {
+/// A socket for one transfer between `local` and `peer`, at a free port; its calls wait.
+pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<std::net::UdpSocket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
     socket.bind(&local.into())?;
     socket.connect(&peer.into())?;
-    socket.set_nonblocking(true)?;
-    UdpSocket::from_std(socket.into())
+    Ok(socket.into())
 }
 
 #[cfg(test)]

@@ -245,7 +245,8 @@ impl Starting<'_> {
         }
         self.open.dhcp.push(server);
         let files = tftp::server::Files { boot: self.site.boot.clone(), names: self.site.tftp.clone() };
-        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files)?);
+        let clock = self.doors.clock.clone();
+        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files, clock)?);
         self.ipv6(asked, mode, interface)?;
         match router::Server::open(interface.clone(), asked.prefix_v6) {
             Ok(server) => self.open.routers.push(server),

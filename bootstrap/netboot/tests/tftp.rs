@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use machinery::clock::Clock;
 use netboot::boot_files::BootFiles;
 use netboot::network::Interface;
 use netboot::tftp::server::{Files, Server};
@@ -27,7 +28,8 @@ impl Bench {
         std::fs::write(folder.path().join("boot"), &content).unwrap();
         let boot = BootFiles { tftp: vec![folder.path().to_owned()], ..BootFiles::default() };
         let names = boot.tftp_names().unwrap();
-        let server = Server::open(Interface::find("lo").unwrap(), 0, Files { boot, names }).unwrap();
+        let (interface, files) = (Interface::find("lo").unwrap(), Files { boot, names });
+        let server = Server::open(interface, 0, files, Clock::system()).unwrap();
         let (port, tasks, shutdown) = (server.port().unwrap(), TaskTracker::new(), CancellationToken::new());
         server.run(&tasks, &shutdown);
         Self { folder, content, port, shutdown, tasks }
@@ -154,5 +156,32 @@ async fn only_configured_files_are_served() {
     let length =
         tokio::time::timeout(Duration::from_secs(10), socket.recv(&mut buffer)).await.unwrap().unwrap();
     assert_eq!(&buffer[..4], &[0, 5, 0, 2], "{:?}", &buffer[..length]);
+    bench.end().await;
+}
+
+#[test]
+fn silent_clients_keep_nobody_waiting() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(silent_clients());
+}
+
+async fn silent_clients() {
+    let bench = Bench::new(4096);
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let request = b"\0\x01boot\0octet\0timeout\x00255\0";
+        socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
+        // Its options are acknowledged, and it says no more.
+        let mut buffer = [0; 600];
+        let heard = tokio::time::timeout(Duration::from_secs(10), socket.recv(&mut buffer)).await;
+        assert_eq!(&buffer[..heard.unwrap().unwrap()][..2], &[0, 6]);
+        silent.push(socket);
+    }
+    assert_eq!(read(bench.port, "boot", &[], 0).await.as_deref(), Ok(bench.content.as_slice()));
+    let elsewhere = tokio::time::timeout(Duration::from_secs(10), tokio::task::spawn_blocking(|| 7)).await;
+    assert_eq!(elsewhere.expect("nobody holds the runtime's threads").unwrap(), 7);
+    // Long before their patience, of minutes, is over.
     bench.end().await;
 }

@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use machinery::clock::parse_rfc3339;
+use schemas::metal3::BareMetalHost;
+use schemas::netboot::Agent;
 use serde_json::Value;
 
 use super::hosts;
@@ -20,9 +22,9 @@ pub struct Objects {
     /// Machines.
     pub machines: Vec<Value>,
     /// BareMetalHosts.
-    pub hosts: Vec<Value>,
+    pub hosts: Vec<BareMetalHost>,
     /// Machines that run the agent.
-    pub agents: Vec<Value>,
+    pub agents: Vec<Agent>,
 }
 
 /// How an object is.

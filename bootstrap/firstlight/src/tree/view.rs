@@ -83,8 +83,8 @@ impl View {
             infrastructure: values(&self.infrastructure),
             machine_deployments: values(&self.machine_deployments),
             machines: values(&self.machines),
-            hosts: values(&self.hosts),
-            agents: values(&self.agents),
+            hosts: all(&self.hosts),
+            agents: all(&self.agents),
         }
     }
 
@@ -92,6 +92,10 @@ impl View {
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
+}
+
+fn all<K: Kind>(objects: &Cached<K>) -> Vec<K> {
+    objects.all().iter().map(|object| object.as_ref().clone()).collect()
 }
 
 fn values<K: Kind>(objects: &Cached<K>) -> Vec<Value> {

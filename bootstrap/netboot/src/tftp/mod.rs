@@ -4,3 +4,4 @@
 pub mod packet;
 pub mod sender;
 pub mod server;
+mod transfer;

@@ -4,27 +4,27 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::packet::{self, BLOCK, Message, Request, code};
-use super::sender::{Sender, Step};
+use super::packet::{self, Message, Request, code};
+use super::transfer::Transfer;
 use crate::boot_files::BootFiles;
 use crate::dhcp4::boot::NO_BOOT_FILE;
 use crate::error::Error;
 use crate::limits;
 use crate::network::{self, Interface};
 
-/// How much of a file is in memory at a time, for each transfer.
-const READ: usize = 64 << 10;
+/// Of a transfer's thread, which calls little.
+const STACK: usize = 256 << 10;
 
 /// What is served by name.
 #[derive(Clone)]
@@ -55,6 +55,7 @@ pub struct Server {
     /// Clients that are served: a request that comes twice is one.
     clients: Mutex<HashSet<SocketAddr>>,
     transfers: Arc<Semaphore>,
+    clock: Clock,
 }
 
 impl Server {
@@ -62,13 +63,13 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NotPermitted`].
-    pub fn open(interface: Interface, port: u16, files: Files) -> Result<Self, Error> {
+    pub fn open(interface: Interface, port: u16, files: Files, clock: Clock) -> Result<Self, Error> {
         let mut sockets = vec![Arc::new(network::datagrams_v4("TFTP", &interface.name, port)?)];
         if !interface.addresses_v6.is_empty() {
             sockets.push(Arc::new(network::datagrams_v6("TFTP", &interface, port, &[])?));
         }
         let transfers = Arc::new(Semaphore::new(limits::TRANSFERS));
-        Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers })
+        Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers, clock })
     }
 
     /// The port of IPv4.
@@ -107,49 +108,13 @@ impl Server {
             if !self.clients.lock().insert(client) {
                 continue;
             }
-            let (server, shutdown) = (self.clone(), shutdown.clone());
-            tasks.spawn(async move {
-                let file = &request.file;
-                match shutdown.run_until_cancelled(server.transfer(client, &request)).await {
-                    Some(Ok(bytes)) => tracing::debug!(%client, file, bytes, "TFTP"),
-                    Some(Err(error)) => {
-                        tracing::info!(%client, file, %error, "TFTP: the transfer ended early")
-                    }
-                    None => {}
-                }
-                server.clients.lock().remove(&client);
-                drop(permit);
-            });
-        }
-    }
-
-    /// Sends a file, or says why not; how many bytes it has.
-    async fn transfer(&self, client: SocketAddr, request: &Request) -> io::Result<u64> {
-        let socket = network::transfer(self.local(client), client)?;
-        let opened = match self.files.find(&request.file) {
-            Some(path) => tokio::task::spawn_blocking(move || open(&path)).await?,
-            None => Err(io::ErrorKind::NotFound.into()),
-        };
-        let (file, length) = match opened {
-            Ok(opened) => opened,
-            Err(error) => {
-                socket.send(&packet::error(code::NOT_FOUND, "no such file")).await?;
-                // The machine is to go on to its disk: all is well.
-                return if request.file == NO_BOOT_FILE { Ok(0) } else { Err(error) };
+            let served = Served { server: self.clone(), client, _permit: permit, _task: tasks.token() };
+            let shutdown = shutdown.child_token();
+            let thread = std::thread::Builder::new().name("tftp".into()).stack_size(STACK);
+            if let Err(error) = thread.spawn(move || served.serve(&request, shutdown)) {
+                tracing::warn!(%client, %error, "TFTP: no thread for a transfer");
             }
-        };
-        let block = request.options.block.unwrap_or(BLOCK);
-        let transfer = Transfer {
-            socket,
-            patience: request
-                .options
-                .timeout
-                .map_or(limits::TFTP_PATIENCE, |seconds| Duration::from_secs(seconds.into())),
-            source: Source { file, length, part: Vec::new(), first: 0 },
-            block,
-        };
-        transfer.run(request, length).await?;
-        Ok(length)
+        }
     }
 
     /// The address that the client is answered from.
@@ -168,128 +133,52 @@ impl Server {
     }
 }
 
+/// A client that is served: one of the transfers, for as long as it lasts, which the end of the server waits for.
+struct Served {
+    server: Arc<Server>,
+    client: SocketAddr,
+    _permit: OwnedSemaphorePermit,
+    _task: TaskTrackerToken,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.server.clients.lock().remove(&self.client);
+    }
+}
+
+impl Served {
+    fn serve(self, request: &Request, shutdown: CancellationToken) {
+        let (client, file) = (self.client, &request.file);
+        match self.transfer(request, shutdown.clone()) {
+            Ok(bytes) => tracing::debug!(%client, file, bytes, "TFTP"),
+            Err(_) if shutdown.is_cancelled() => {}
+            Err(error) => tracing::info!(%client, file, %error, "TFTP: the transfer ended early"),
+        }
+    }
+
+    /// Sends a file, or says why not; how many bytes it has.
+    fn transfer(&self, request: &Request, shutdown: CancellationToken) -> io::Result<u64> {
+        let (server, client) = (&self.server, self.client);
+        let socket = network::transfer(server.local(client), client)?;
+        let path = server.files.find(&request.file);
+        match path.map_or(Err(io::ErrorKind::NotFound.into()), |path| open(&path)) {
+            Ok((file, length)) => {
+                Transfer::new(socket, (file, length), request.options, server.clock.clone(), shutdown)?
+                    .run()?;
+                Ok(length)
+            }
+            Err(error) => {
+                socket.send(&packet::error(code::NOT_FOUND, "no such file"))?;
+                // The machine is to go on to its disk: all is well.
+                if request.file == NO_BOOT_FILE { Ok(0) } else { Err(error) }
+            }
+        }
+    }
+}
+
 fn open(path: &std::path::Path) -> io::Result<(File, u64)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_file() { Ok((file, metadata.len())) } else { Err(io::ErrorKind::NotFound.into()) }
-}
-
-/// A file, a part of it in memory.
-struct Source {
-    file: File,
-    length: u64,
-    part: Vec<u8>,
-    first: u64,
-}
-
-impl Source {
-    /// Appends `length` bytes from `offset` on to `bytes`, fewer at the end of the file.
-    async fn append(&mut self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let end = (offset + length as u64).min(self.length);
-        let held = self.first..self.first + self.part.len() as u64;
-        if offset < end && !(held.contains(&offset) && end <= held.end) {
-            let wanted = usize::try_from(self.length - offset).unwrap_or(usize::MAX).min(READ);
-            let file = self.file.try_clone()?;
-            let mut part = std::mem::take(&mut self.part);
-            self.part = tokio::task::spawn_blocking(move || {
-                part.resize(wanted, 0);
-                file.read_exact_at(&mut part, offset).map(|()| part)
-            })
-            .await??;
-            self.first = offset;
-        }
-        let start = usize::try_from(offset.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        let count = usize::try_from(end.saturating_sub(offset)).unwrap_or(0);
-        bytes.extend_from_slice(self.part.get(start..start + count).unwrap_or_default());
-        Ok(())
-    }
-}
-
-struct Transfer {
-    socket: UdpSocket,
-    patience: Duration,
-    source: Source,
-    block: usize,
-}
-
-impl Transfer {
-    async fn run(mut self, request: &Request, length: u64) -> io::Result<()> {
-        if let Some(options) = request.options.acknowledgement(length)
-            && !self.agree(&options).await?
-        {
-            return Ok(());
-        }
-        let window = request.options.window.unwrap_or(1) as u64;
-        let mut sender = Sender::new(length, self.block as u64, window);
-        let mut step = sender.window();
-        let mut tries = 0;
-        loop {
-            match step {
-                Step::Done => return Ok(()),
-                Step::Send(first, last) => self.send(first, last).await?,
-                Step::Wait => {}
-            }
-            step = match self.acknowledgement().await? {
-                Some(number) => {
-                    let step = sender.acknowledge(number);
-                    if step != Step::Wait {
-                        tries = 0;
-                    }
-                    step
-                }
-                None if tries == limits::TFTP_TRIES => return Err(io::ErrorKind::TimedOut.into()),
-                None => {
-                    tries += 1;
-                    sender.window()
-                }
-            };
-        }
-    }
-
-    /// Sends the options until the client has them; `false` when it wanted to know no more than the size of the file.
-    async fn agree(&self, options: &[u8]) -> io::Result<bool> {
-        for _ in 0..=limits::TFTP_TRIES {
-            self.socket.send(options).await?;
-            match self.acknowledgement().await {
-                Ok(Some(0)) => return Ok(true),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::Other => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::TimedOut.into())
-    }
-
-    async fn send(&mut self, first: u64, last: u64) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(4 + self.block);
-        for number in first..=last {
-            packet::data((number & 0xffff) as u16, &mut bytes);
-            self.source.append((number - 1) * self.block as u64, self.block, &mut bytes).await?;
-            self.socket.send(&bytes).await?;
-        }
-        Ok(())
-    }
-
-    /// The number of a block that the client acknowledges; `None` when it says nothing for too long.
-    async fn acknowledgement(&self) -> io::Result<Option<u16>> {
-        let mut buffer = [0; 600];
-        let heard = async {
-            loop {
-                let length = self.socket.recv(&mut buffer).await?;
-                match Message::read(&buffer[..length]) {
-                    Some(Message::Acknowledge(number)) => return Ok(number),
-                    Some(Message::Error(code, text)) => {
-                        return Err(io::Error::other(format!(
-                            "the client gave up with error {code}: {text}"
-                        )));
-                    }
-                    _ => {}
-                }
-            }
-        };
-        match tokio::time::timeout(self.patience, heard).await {
-            Ok(heard) => heard.map(Some),
-            Err(_) => Ok(None),
-        }
-    }
 }

@@ -7,16 +7,15 @@ use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::{Clock, parse_rfc3339};
 use machinery::table::human_duration;
-use metal::names::{self, operational, state};
-use schemas::HasConditions;
 use schemas::metal3::{BareMetalHost, HardwareDetails};
-use schemas::netboot::{Agent, AgentInstructionStatus};
+use schemas::netboot::Agent;
 use serde::Serialize;
 
 use super::reason;
 use crate::cli::OutputOptions;
 use crate::commands::verbs::TargetOptions;
 use crate::commands::{print, say};
+use crate::host::{Said, bytes};
 
 /// Options of `metal hosts`.
 #[derive(Debug, Args)]
@@ -113,15 +112,7 @@ pub async fn gather(client: &Client, namespace: Option<&str>) -> Result<Report> 
 
 /// What there is to show of hosts and agents. Pure.
 pub fn report(hosts: &[BareMetalHost], agents: &[Agent]) -> Report {
-    let of = |host: &BareMetalHost| {
-        agents.iter().find(|agent| {
-            agent.spec.host_ref.as_ref().is_some_and(|known| {
-                Some(&known.namespace) == host.metadata.namespace.as_ref()
-                    && Some(&known.name) == host.metadata.name.as_ref()
-            })
-        })
-    };
-    let mut hosts: Vec<Host> = hosts.iter().map(|host| describe(host, of(host))).collect();
+    let mut hosts: Vec<Host> = hosts.iter().map(|host| describe(host, agents)).collect();
     hosts.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
     let unknown = agents.iter().filter(|agent| agent.spec.host_ref.is_none());
     let mut machines: Vec<Machine> = unknown.map(machine).collect();
@@ -129,82 +120,15 @@ pub fn report(hosts: &[BareMetalHost], agents: &[Agent]) -> Report {
     Report { hosts, machines }
 }
 
-fn describe(host: &BareMetalHost, agent: Option<&Agent>) -> Host {
-    let status = host.status.as_ref();
-    let state = status.map_or("", |status| status.provisioning.state.as_str());
-    let power = match status {
-        Some(status) if ![state::NONE, state::UNMANAGED].contains(&state) => {
-            if status.powered_on {
-                "on"
-            } else {
-                "off"
-            }
-        }
-        _ => "",
-    };
-    let progress = agent.and_then(|agent| {
-        let action = &agent.spec.instruction.as_ref()?.action;
-        let instruction = agent.status.as_ref().and_then(|status| status.instruction.as_ref());
-        Some(stage(action, instruction))
-    });
+fn describe(host: &BareMetalHost, agents: &[Agent]) -> Host {
+    let Said { stage, power, agent, waiting_for, .. } = Said::of(host, agents);
     Host {
         namespace: host.namespace().unwrap_or_default(),
         name: host.name_any(),
-        state: if state.is_empty() { "new" } else { state }.to_owned(),
+        state: stage,
         power,
-        agent: progress.unwrap_or_default(),
-        waiting_for: waiting_for(host, state),
-    }
-}
-
-/// What an agent does, and how far it is: `Deploy 43 % of 940 MiB`.
-fn stage(action: &str, progress: Option<&AgentInstructionStatus>) -> String {
-    let Some(progress) = progress else { return action.to_owned() };
-    let done = progress.bytes_done.unwrap_or_default();
-    match (progress.state.as_str(), progress.bytes_total.filter(|total| *total > 0)) {
-        ("Running", Some(total)) => {
-            format!("{action} {} % of {}", i128::from(done) * 100 / i128::from(total), bytes(total))
-        }
-        ("Running", None) if done > 0 => format!("{action} {}", bytes(done)),
-        (state, _) => format!("{action} {}", state.to_lowercase()),
-    }
-}
-
-fn bytes(number: i64) -> String {
-    const UNITS: [(&str, i64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match UNITS.iter().find(|(_, size)| number >= 10 * size) {
-        Some((unit, size)) => format!("{} {unit}", number / size),
-        None => format!("{number} bytes"),
-    }
-}
-
-/// What the host waits for, or what is wrong; the most urgent first.
-fn waiting_for(host: &BareMetalHost, state: &str) -> String {
-    let annotation = |key: &str| host.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
-    if annotation(names::PAUSED) {
-        return format!("paused: remove the annotation {}", names::PAUSED);
-    }
-    if let Some(condition) = host.condition(names::WAITING_FOR_OPERATOR)
-        && condition.status == "True"
-    {
-        return condition.message.clone();
-    }
-    let Some(status) = &host.status else { return "the controller".to_owned() };
-    let has_image = host.spec.image.is_some() || host.spec.custom_deploy.is_some();
-    match status.operational_status.as_str() {
-        operational::ERROR => match &status.error_type {
-            Some(kind) => format!("{kind}: {}", status.error_message),
-            None => status.error_message.clone(),
-        },
-        operational::DETACHED => format!("detached: remove the annotation {}", names::DETACHED),
-        operational::DELAYED => "its turn: as many hosts are busy as may be".to_owned(),
-        _ if state == state::UNMANAGED => {
-            format!("a way to switch it on: set spec.bmc, or the annotation {}", names::POWER)
-        }
-        _ if state == state::AVAILABLE && has_image && !host.spec.online => {
-            "being switched on: set spec.online to true".to_owned()
-        }
-        _ => String::new(),
+        agent,
+        waiting_for,
     }
 }
 
@@ -342,7 +266,8 @@ mod tests {
                     "instruction": { "id": "1", "action": "Deploy" },
                 },
                 "status": { "instruction": {
-                    "id": "1", "state": "Running", "bytesDone": 404_750_336, "bytesTotal": 985_661_440,
+                    "id": "1", "state": "Running", "message": "writing the image to /dev/vda",
+                    "bytesDone": 404_750_336, "bytesTotal": 985_661_440,
                 } },
             }),
             json!({
@@ -360,13 +285,13 @@ mod tests {
         .into();
         let now = parse_rfc3339("2026-11-22T09:00:12Z").unwrap();
         let expected = "\
-HOST     STATE          POWER   AGENT                    WAITING FOR
-site/a   new            -       -                        the controller
-site/b   inspecting     off     -                        switch the machine on
-site/c   registering    off     -                        registration error: 401
-site/d   provisioning   on      Deploy 41 % of 940 MiB   -
-site/e   unmanaged      -       -                        a way to switch it on: set spec.bmc, or the annotation metal.firstlight.dev/power
-site/f   provisioned    on      -                        paused: remove the annotation baremetalhost.metal3.io/paused
+HOST     STATE          POWER   AGENT                                 WAITING FOR
+site/a   new            -       -                                     the controller
+site/b   inspecting     off     -                                     switch the machine on
+site/c   registering    off     -                                     registration error: 401
+site/d   provisioning   on      writing the image to /dev/vda, 41 %   -
+site/e   unmanaged      -       -                                     a way to switch it on: set spec.bmc, or the annotation metal.firstlight.dev/power
+site/f   provisioned    on      -                                     paused: remove the annotation baremetalhost.metal3.io/paused
 
 UNKNOWN MACHINE     ADDRESS    SERIAL   HARDWARE                       SEEN   STATE
 52-54-00-00-00-02   10.0.0.7   -        QEMU, 4 CPUs, 16 GiB, 1 disk   12s    waits for approval
@@ -374,26 +299,5 @@ UNKNOWN MACHINE     ADDRESS    SERIAL   HARDWARE                       SEEN   ST
 To make a host of one: firstlight metal approve NAME
 ";
         assert_eq!(text(&report(&hosts, &agents), now), expected);
-    }
-
-    #[test]
-    fn stages() {
-        let progress = |state: &str, done: Option<i64>, total: Option<i64>| AgentInstructionStatus {
-            state: state.to_owned(),
-            bytes_done: done,
-            bytes_total: total,
-            ..AgentInstructionStatus::default()
-        };
-        for (progress, expected) in [
-            (None, "Clean"),
-            (Some(progress("Running", None, None)), "Clean running"),
-            (Some(progress("Running", Some(0), Some(0))), "Clean running"),
-            (Some(progress("Running", Some(20 << 20), None)), "Clean 20 MiB"),
-            (Some(progress("Running", Some(i64::MAX), Some(i64::MAX))), "Clean 100 % of 8589934591 GiB"),
-            (Some(progress("Done", Some(5), Some(5))), "Clean done"),
-            (Some(progress("Failed", None, None)), "Clean failed"),
-        ] {
-            assert_eq!(stage("Clean", progress.as_ref()), expected);
-        }
     }
 }

@@ -1,0 +1,170 @@
+//! One file on its way to one client.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use tokio_util::sync::CancellationToken;
+
+use super::packet::{self, BLOCK, Message, Options};
+use super::sender::{Sender, Step};
+use crate::limits;
+
+/// How much of a file is in memory at a time, for each transfer.
+const READ: usize = 64 << 10;
+/// A transfer that waits looks so often whether the server is to end.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A transfer. Each has a thread of its own, which waits in the system's calls: a client waits for each block before it asks for the next, so that
+/// the way of one message through the server is all that counts.
+pub struct Transfer {
+    socket: UdpSocket,
+    source: Source,
+    options: Options,
+    block: usize,
+    patience: Duration,
+    clock: Clock,
+    shutdown: CancellationToken,
+}
+
+impl Transfer {
+    /// Prepares to send the `length` bytes of `file` to the client that `socket` is connected to.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(
+        socket: UdpSocket,
+        (file, length): (File, u64),
+        options: Options,
+        clock: Clock,
+        shutdown: CancellationToken,
+    ) -> io::Result<Self> {
+        let asked = options.timeout.map(|seconds| Duration::from_secs(seconds.into()));
+        socket.set_read_timeout(Some(LOOK))?;
+        Ok(Self {
+            socket,
+            source: Source { file, length, part: Vec::new(), first: 0 },
+            options,
+            block: options.block.unwrap_or(BLOCK),
+            patience: asked.unwrap_or(limits::TFTP_PATIENCE),
+            clock,
+            shutdown,
+        })
+    }
+
+    /// Sends the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] for a client that is silent, [`ErrorKind::Other`] for one that gave up, [`ErrorKind::ConnectionAborted`] when the
+    /// server ends; those of the system.
+    pub fn run(mut self) -> io::Result<()> {
+        if let Some(options) = self.options.acknowledgement(self.source.length)
+            && !self.agree(&options)?
+        {
+            return Ok(());
+        }
+        let window = self.options.window.unwrap_or(1) as u64;
+        let mut sender = Sender::new(self.source.length, self.block as u64, window);
+        let mut step = sender.window();
+        let mut deadline = self.clock.monotonic();
+        let mut tries = 0;
+        loop {
+            match step {
+                Step::Done => return Ok(()),
+                Step::Send(first, last) => {
+                    self.send(first, last)?;
+                    deadline = self.clock.monotonic() + self.patience;
+                }
+                Step::Wait => {}
+            }
+            step = self.acknowledgement()?.map_or(Step::Wait, |number| sender.acknowledge(number));
+            if step != Step::Wait {
+                tries = 0;
+            } else if self.clock.monotonic() >= deadline {
+                if tries == limits::TFTP_TRIES {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                tries += 1;
+                step = sender.window();
+            }
+        }
+    }
+
+    /// Sends the options until the client has them; `false` when it wanted to know no more than the size of the file.
+    fn agree(&self, options: &[u8]) -> io::Result<bool> {
+        for _ in 0..=limits::TFTP_TRIES {
+            self.socket.send(options)?;
+            let deadline = self.clock.monotonic() + self.patience;
+            while self.clock.monotonic() < deadline {
+                match self.acknowledgement() {
+                    Ok(Some(0)) => return Ok(true),
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::Other => return Ok(false),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(ErrorKind::TimedOut.into())
+    }
+
+    fn send(&mut self, first: u64, last: u64) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(4 + self.block);
+        for number in first..=last {
+            packet::data((number & 0xffff) as u16, &mut bytes);
+            self.source.append((number - 1) * self.block as u64, self.block, &mut bytes)?;
+            self.socket.send(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The number of a block that the client acknowledges; `None` when it says nothing for a moment, or nothing that matters.
+    fn acknowledgement(&self) -> io::Result<Option<u16>> {
+        if self.shutdown.is_cancelled() {
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        let mut buffer = [0; 600];
+        let length = match self.socket.recv(&mut buffer) {
+            Ok(length) => length,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        match Message::read(&buffer[..length]) {
+            Some(Message::Acknowledge(number)) => Ok(Some(number)),
+            Some(Message::Error(code, text)) => {
+                Err(io::Error::other(format!("the client gave up with error {code}: {text}")))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A file, a part of it in memory.
+struct Source {
+    file: File,
+    length: u64,
+    part: Vec<u8>,
+    first: u64,
+}
+
+impl Source {
+    /// Appends `length` bytes from `offset` on to `bytes`, fewer at the end of the file.
+    fn append(&mut self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let end = (offset + length as u64).min(self.length);
+        let held = self.first..self.first + self.part.len() as u64;
+        if offset < end && !(held.contains(&offset) && end <= held.end) {
+            let wanted = usize::try_from(self.length - offset).unwrap_or(usize::MAX).min(READ);
+            self.part.resize(wanted, 0);
+            self.file.read_exact_at(&mut self.part, offset)?;
+            self.first = offset;
+        }
+        let start = usize::try_from(offset.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let count = usize::try_from(end.saturating_sub(offset)).unwrap_or(0);
+        bytes.extend_from_slice(self.part.get(start..start + count).unwrap_or_default());
+        Ok(())
+    }
+}
