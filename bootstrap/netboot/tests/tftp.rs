@@ -185,3 +185,25 @@ async fn silent_clients() {
     // Long before their patience, of minutes, is over.
     bench.end().await;
 }
+
+#[tokio::test]
+async fn a_lost_block_comes_again_to_a_client_that_repeats_itself() {
+    let bench = Bench::new(4096);
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    socket.send_to(b"\0\x01boot\0octet\0", (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
+    let mut buffer = [0; 600];
+    let first = tokio::time::timeout(Duration::from_secs(10), socket.recv_from(&mut buffer)).await;
+    let (_, peer) = first.unwrap().unwrap();
+    // It has not seen the first block, and says so more often than the server repeats anything.
+    let mut again = None;
+    for _ in 0..50 {
+        socket.send_to(&[0, 4, 0, 0], peer).await.unwrap();
+        again = tokio::time::timeout(Duration::from_millis(200), socket.recv(&mut buffer)).await.ok();
+        if again.is_some() {
+            break;
+        }
+    }
+    assert_eq!(again.expect("it is sent again").unwrap(), 4 + 512);
+    assert_eq!(&buffer[..4], &[0, 3, 0, 1]);
+    bench.end().await;
+}
