@@ -19,8 +19,6 @@ fn faults() -> Vec<(&'static str, &'static str, Fault, &'static str)> {
         ("PATCH", "/Systems/1", Fault::Status(500), "status 500"),
         ("POST", "ComputerSystem.Reset", Fault::Status(503), "status 503"),
         ("POST", "ComputerSystem.Reset", Fault::Ignore, "its BMC says that it is off"),
-        // What is off can't be switched off.
-        ("GET", "/Systems/1", power("On"), "status 409"),
     ]
 }
 

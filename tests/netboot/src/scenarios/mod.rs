@@ -59,8 +59,7 @@ pub const SCENARIOS: &[Named] = &[
     usual("ipmi", || Box::pin(ipmi::uefi_http())),
     usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
-    // Not shown to its end yet.
-    Named { name: "nvme", by_default: false, alone: false, run: || Box::pin(hardware::nvme()) },
+    usual("nvme", || Box::pin(hardware::nvme())),
     usual("tpm", || Box::pin(hardware::tpm())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("debian", || Box::pin(debian::cloud_init())),
