@@ -49,8 +49,7 @@ pub const SCENARIOS: &[Named] = &[
     usual("libvirt", || Box::pin(redfish::libvirt())),
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
     usual("faults", || Box::pin(faults::all())),
-    // Not shown to its end yet.
-    Named { name: "faulty-bmc", by_default: false, alone: false, run: || Box::pin(faulty_bmc::all()) },
+    usual("faulty-bmc", || Box::pin(faulty_bmc::all())),
     usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
