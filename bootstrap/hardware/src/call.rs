@@ -1,6 +1,5 @@
 //! The system calls, each with memory that it cannot outgrow. Nothing else in this workspace is `unsafe`.
 
-use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,8 +13,6 @@ const SG_IO: u32 = 0x2285;
 const SG_NONE: i32 = -1;
 const SG_TO_DEVICE: i32 = -2;
 const SG_FROM_DEVICE: i32 = -3;
-/// `KEXEC_FILE_NO_INITRAMFS` of `linux/kexec.h`.
-const NO_INITRAMFS: libc::c_ulong = 4;
 
 /// `struct nvme_passthru_cmd` of `linux/nvme_ioctl.h`.
 #[repr(C)]
@@ -155,25 +152,6 @@ pub(crate) fn scsi(device: &File, command: &[u8; 16], data: Data<'_>, timeout: D
     Ok(())
 }
 
-/// Loads the kernel that `reboot(LINUX_REBOOT_CMD_KEXEC)` starts.
-pub(crate) fn kexec_file_load(kernel: &File, initial: Option<&File>, arguments: &CStr) -> io::Result<()> {
-    let flags = if initial.is_some() { 0 } else { NO_INITRAMFS };
-    let initial = initial.map_or(-1, AsRawFd::as_raw_fd);
-    // SAFETY: the kernel reads two open files (none for the second, as the flag says) and the bytes of `arguments` with the zero at their end,
-    // whose number is given with them; it writes to no memory of this process.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_kexec_file_load,
-            kernel.as_raw_fd(),
-            initial,
-            arguments.count_bytes() + 1,
-            arguments.as_ptr(),
-            flags,
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 fn milliseconds(time: Duration) -> u32 {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
@@ -222,7 +200,5 @@ mod tests {
         for data in [Data::None, Data::In(&mut [0; 512]), Data::Out(&[0; 512])] {
             assert!(scsi(&file, &[0x85; 16], data, time).is_err());
         }
-        // Without the right to, or with a file that is no kernel.
-        assert!(kexec_file_load(&file, None, c"quiet").is_err());
     }
 }
