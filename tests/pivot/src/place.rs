@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
+use engine::Manager;
 use engine::network::{Network, SimulatedNetwork};
-use firstlight::plane::{Doors, Plane};
+use firstlight::cli::ControllerSelection;
+use firstlight::plane::{Doors, Plane, start_controllers};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::Value;
@@ -23,6 +25,14 @@ pub struct Place {
 }
 
 impl Place {
+    /// Starts all controllers.
+    pub fn manage(&self) -> Manager {
+        let manager = self.plane.manager();
+        let all = ControllerSelection { core: true, kubeadm: true, simulated: true, metal: true };
+        start_controllers(&manager, all, &[]);
+        manager
+    }
+
     /// Starts it on what `disk` holds, without controllers.
     ///
     /// # Errors

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use engine::Manager;
-use firstlight::plane::start_controllers;
 use http::Request;
 use kube::Client;
 use pivot_tests::fixture::{Fixture, Size};
@@ -19,12 +17,6 @@ const PAUSED: &str = "baremetalhost.metal3.io/paused";
 const DETACHED: &str = "baremetalhost.metal3.io/detached";
 const POWER: &str = "metal.firstlight.dev/power";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
-
-fn start(place: &Place) -> Manager {
-    let manager = place.plane.manager();
-    start_controllers(&manager, "all".parse().unwrap(), &[]);
-    manager
-}
 
 async fn until(scene: &Scene, what: &str, reached: impl Fn() -> bool) {
     let deadline = scene.clock.monotonic() + Duration::from_secs(1800);
@@ -163,7 +155,7 @@ fn hosts_move_to_another_firstlight_and_back() {
     let fixture = Fixture::make(SIZE).unwrap();
     simulated(async {
         let scene = Scene::new(&fixture).await.unwrap();
-        let managers = (start(&scene.source), start(&scene.target));
+        let managers = (scene.source.manage(), scene.target.manage());
         describe(&scene).await;
         until(&scene, "rest", || managers.0.is_idle(Duration::from_secs(5))).await;
         let before = NAMES.map(|name| seen(&scene.source, name));
@@ -195,7 +187,7 @@ fn hosts_arrive_as_metal3_keeps_them() {
     let fixture = Fixture::make(SIZE).unwrap();
     simulated(async {
         let scene = Scene::new(&fixture).await.unwrap();
-        let manager = start(&scene.source);
+        let manager = scene.source.manage();
         describe(&scene).await;
         until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
         let before = NAMES.map(|name| seen(&scene.source, name));
@@ -232,7 +224,7 @@ fn hosts_arrive_as_metal3_keeps_them() {
             send(&client, "PATCH", &format!("{HOSTS}/{name}/status"), &json!({"status": null})).await;
             assert!(host(target, name)["status"].is_null());
         }
-        let there = start(target);
+        let there = target.manage();
         let is_back = |name: &&str| {
             let host = host(target, name);
             host["metadata"]["annotations"][PAUSED].is_null() && host["status"].is_object()

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Manager;
-use firstlight::plane::start_controllers;
 use http::Request;
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::place::Place;
@@ -16,12 +15,6 @@ use serde_json::{Value, json};
 /// No endpoint may be away for longer.
 const AWAY: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { clusters: 1, control_plane: 3, workers: 2 };
-
-fn start(place: &Place) -> Manager {
-    let manager = place.plane.manager();
-    start_controllers(&manager, "all".parse().unwrap(), &[]);
-    manager
-}
 
 async fn until(scene: &Scene, what: &str, reached: impl Fn() -> bool) {
     let deadline = scene.clock.monotonic() + Duration::from_secs(1800);
@@ -108,7 +101,7 @@ fn a_cluster_moves_while_it_runs_and_back() {
     simulated(async {
         let scene = Scene::new(&fixture).await.unwrap();
         let (source, target) = (&scene.source, &scene.target);
-        let managers = (start(source), start(target));
+        let managers = (source.manage(), target.manage());
         until(&scene, "rest", || managers.0.is_idle(Duration::from_secs(5))).await;
         User::of(&scene, source, "c0").unwrap().write("kept").await.unwrap();
         hand_over(&scene, scene.pivot().unwrap(), source, target, &managers.1).await;
@@ -141,7 +134,7 @@ fn what_was_held_is_released() {
     let fixture = Fixture::make(Size { control_plane: 1, workers: 1, ..SIZE }).unwrap();
     simulated(async {
         let scene = Scene::new(&fixture).await.unwrap();
-        let manager = start(&scene.source);
+        let manager = scene.source.manage();
         until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
         let user = User::of(&scene, &scene.source, "c0").unwrap();
         let before = user.everything().await.unwrap();
