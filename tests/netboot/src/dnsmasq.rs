@@ -1,19 +1,14 @@
 //! Somebody else's DHCP server on the lab's network.
 
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use crate::elsewhere::Elsewhere;
 use crate::lab::{BRIDGE, Lab};
-use crate::wait::until;
 
 /// Its address.
 pub const DNSMASQ: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-
-/// How long its start may take.
-const START: Duration = Duration::from_secs(30);
 
 const SCRIPT: &str = "ip link set dns up; ip address add \"$0\"/24 dev dns; ip address add fd77::2/64 dev dns nodad
     exec dnsmasq --keep-in-foreground --conf-file=/dev/null --log-facility=- --user=root --pid-file= --port=0 --interface=dns --no-ping --log-dhcp \
@@ -33,9 +28,7 @@ impl Dnsmasq {
         let arguments: Vec<&str> =
             [address.as_str(), &leases].into_iter().chain(options.iter().copied()).collect();
         let server = Self(Elsewhere::start(lab, "dnsmasq", &[(BRIDGE, "dns")], SCRIPT, &arguments).await?);
-        let is_up = || async { server.log().contains("DHCP, IP range").then_some(()) };
-        let waited = until("dnsmasq", START, is_up).await;
-        waited.map_err(|error| anyhow!("{error}; is Debian's dnsmasq-base installed?\n{}", server.log()))?;
+        server.0.comes_up("DHCP, IP range", "dnsmasq", "dnsmasq-base").await?;
         Ok(server)
     }
 

@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::lab::{Lab, run};
+use crate::wait::until;
+
+/// How long a program's start may take.
+const START: Duration = Duration::from_secs(30);
 
 /// Waits until its interfaces have come.
 const BEGIN: &str = "echo ready; read -r come; ip link set lo up; ";
@@ -52,6 +57,16 @@ impl Elsewhere {
         }
         process.stdin.take().context("a pipe")?.write_all(b"come\n").await?;
         Ok(Self { _process: process, log })
+    }
+
+    /// Waits until it says `sign`: it is up. `program` is what runs, of Debian's `package`.
+    ///
+    /// # Errors
+    /// With what it says, when that does not come.
+    pub async fn comes_up(&self, sign: &str, program: &str, package: &str) -> Result<()> {
+        let is_up = || async { self.log().contains(sign).then_some(()) };
+        let waited = until(program, START, is_up).await;
+        waited.map_err(|error| anyhow!("{error}; is Debian's {package} installed?\n{}", self.log()))
     }
 
     /// What it says.

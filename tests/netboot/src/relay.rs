@@ -1,12 +1,9 @@
 //! A router to another segment, which relays its DHCP messages.
 
-use std::time::Duration;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use crate::elsewhere::Elsewhere;
 use crate::lab::{ADDRESS, BRIDGE, FAR_BRIDGE, Lab, run};
-use crate::wait::until;
 
 /// Its address in the lab's network.
 const NEAR: &str = "10.77.0.3";
@@ -14,9 +11,6 @@ const NEAR: &str = "10.77.0.3";
 pub const FAR: &str = "10.78.0.1";
 /// The other segment.
 pub const NETWORK: &str = "10.78.0.0/24";
-
-/// How long its start may take.
-const START: Duration = Duration::from_secs(30);
 
 /// ISC's relay says where messages came from (option 82).
 const SCRIPT: &str = "ip link set near up; ip link set far up; ip address add \"$1\"/24 dev near; ip address add \"$2\"/24 dev far
@@ -35,9 +29,7 @@ impl Relay {
         let server = ADDRESS.to_string();
         let relay = Self(Elsewhere::start(lab, "relay", &interfaces, SCRIPT, &[&server, NEAR, FAR]).await?);
         run("ip", &["route", "add", NETWORK, "via", NEAR]).await?;
-        let is_up = || async { relay.log().contains("Sending on   Socket").then_some(()) };
-        let waited = until("dhcrelay", START, is_up).await;
-        waited.map_err(|error| anyhow!("{error}; is Debian's isc-dhcp-relay installed?\n{}", relay.log()))?;
+        relay.0.comes_up("Sending on   Socket", "dhcrelay", "isc-dhcp-relay").await?;
         Ok(relay)
     }
 
