@@ -1,11 +1,37 @@
 //! Limits of what is parsed here.
 
-/// Nesting of a JSON or YAML document. Every walk over an object is recursive, and this deep it fits into a thread's stack of
-/// 2 MiB (`apiserver/registry/tests/depth.rs`).
-pub const MAX_DEPTH: usize = 1000;
+/// Levels of objects and lists in one another in a document, whatever it is written in. Walks over objects are recursive; the
+/// most expensive, reading YAML, takes 3.6 KB of stack for a level of an unoptimised build, and so less than half of the 2 MiB that a
+/// thread has (`tests/depth.rs`, `apiserver/registry/tests/depth.rs`).
+pub const MAX_DEPTH: usize = 224;
+
+/// Levels of schemas in one another. Each takes two levels of a document (`properties` and a name), so that a definition can be
+/// this deep and not deeper.
+pub const MAX_SCHEMA_DEPTH: usize = 128;
+
+/// Levels of a CEL expression; the same as cel-go's.
+pub const MAX_CEL_DEPTH: usize = 250;
+
+/// Characters of a CEL expression; the same as cel-go's.
+pub const MAX_CEL_SOURCE: usize = 100_000;
+
+/// Mistakes of one CEL expression that are shown; the same as cel-go's.
+pub const MAX_CEL_PROBLEMS: usize = 100;
+
+/// Bytes that the mistakes of one CEL expression are shown in, the last one aside.
+pub const MAX_CEL_PROBLEMS_TEXT: usize = 64 * 1024;
+
+/// Values that one evaluation of a CEL expression copies, compares or makes, 16 bytes of text being one of them.
+pub const MAX_CEL_CALL_WORK: u64 = 10_000_000;
+
+/// Bytes of one text that a CEL expression makes.
+pub const MAX_CEL_TEXT: usize = 10 * 1024 * 1024;
 
 /// Cost of one evaluation of a CEL rule, in cel-go's units; about a tenth of a second.
 pub const MAX_CEL_CALL_COST: u64 = 1_000_000;
+
+/// Cost of one evaluation of a CEL rule, however cheap: so many evaluations take as long as their cost says.
+pub const MIN_CEL_EVALUATION_COST: u64 = 4;
 
 /// Cost of all CEL rules of one object.
 pub const MAX_CEL_OBJECT_COST: u64 = 10_000_000;
@@ -28,8 +54,12 @@ pub const MAX_UPDATE_MANAGERS: usize = 10;
 /// Bytes of all annotations of an object, keys and values.
 pub const MAX_ANNOTATIONS_SIZE: usize = 256 * 1024;
 
-/// Problems of one document that strict decoding collects.
+/// Problems of one document that strict decoding collects: duplicate fields, unknown fields.
 pub const MAX_DECODE_PROBLEMS: usize = 100;
+
+/// Bytes of paths that strict decoding writes down for the problems of one document. The names on the way to a field can be as
+/// long as the document.
+pub const MAX_DECODE_PROBLEMS_TEXT: usize = 256 * 1024;
 
 /// Aliases in one YAML document.
 pub const MAX_YAML_ALIASES: usize = 100;
@@ -37,5 +67,14 @@ pub const MAX_YAML_ALIASES: usize = 100;
 /// Nodes in one YAML document.
 pub const MAX_YAML_NODES: usize = 500_000;
 
+/// Bytes of text in one YAML document, its aliases written out.
+pub const MAX_YAML_TEXT: usize = 8 * 1024 * 1024;
+
+/// Filters in one another in a JSONPath: `[?(@.a[?(@.b)])]`.
+pub const MAX_PATH_FILTERS: usize = 16;
+
 /// Compiled patterns of schemas that are kept to be shared.
 pub const MAX_SHARED_PATTERNS: usize = 256;
+
+/// Errors of one object that validation gathers; nobody reads further.
+pub const MAX_FIELD_ERRORS: usize = 1000;

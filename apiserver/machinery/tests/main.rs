@@ -7,6 +7,7 @@ mod cel;
 mod cel_cost;
 mod damaged_input;
 mod decode;
+mod depth;
 mod golden_crds;
 mod golden_objects;
 mod ownership;

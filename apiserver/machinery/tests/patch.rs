@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use machinery::limits::MAX_DEPTH;
 use machinery::patch::{json_patch, merge_patch, strategic_merge_patch};
 use machinery::schema::Schema;
 use serde_json::{Value, json};
@@ -229,8 +230,9 @@ fn a_json_patch_cannot_grow_without_bounds() {
     let status = json_patch(&object, Value::from(copies).to_string().as_bytes()).unwrap_err();
     assert_eq!(status.code, 413);
     assert!(status.message.contains("exceeding the limit 3145728"), "{}", status.message);
-    let deep = (0..900).fold(json!(1), |inner, _| json!({"d": inner}));
-    let under = format!("/spec{}", "/d".repeat(900));
+    let levels = MAX_DEPTH - 10;
+    let deep = (0..levels).fold(json!(1), |inner, _| json!({"d": inner}));
+    let under = format!("/spec{}", "/d".repeat(levels));
     let deeper = json!([{"op": "add", "path": "/spec/d", "value": deep["d"]}, {"op": "add", "path": under, "value": deep}]);
     let status = json_patch(&object, deeper.to_string().as_bytes()).unwrap_err();
     assert_eq!((status.code, status.message.contains("nested deeper than")), (413, true));

@@ -9,6 +9,9 @@ pub struct Expr {
     pub at: usize,
     /// What it is.
     pub kind: ExprKind,
+    /// Levels of the tree from here down, this one included: every walk is recursive, and the parser refuses what is higher than
+    /// [`MAX_CEL_DEPTH`](crate::limits::MAX_CEL_DEPTH).
+    pub height: usize,
 }
 
 /// What a node is.
@@ -113,6 +116,26 @@ pub struct Macro {
 }
 
 impl Expr {
+    /// A node above its parts.
+    pub fn new(at: usize, kind: ExprKind) -> Self {
+        let mut below = 0;
+        let mut part = |expr: &Expr| below = below.max(expr.height);
+        match &kind {
+            ExprKind::Select(select) => part(&select.target),
+            ExprKind::Call(call) => call.target.iter().chain(&call.args).for_each(part),
+            ExprKind::List(items) => items.iter().for_each(|(_, item)| part(item)),
+            ExprKind::Map(entries) => entries.iter().for_each(|(_, key, value)| {
+                part(key);
+                part(value);
+            }),
+            ExprKind::Macro(call) => {
+                [&call.target, &call.body].into_iter().chain(&call.filter).for_each(part)
+            }
+            _ => {}
+        }
+        Self { at, kind, height: below + 1 }
+    }
+
     /// The properties of `self` and `oldSelf` that the expression reads; `None` when it reads one of them as a whole.
     pub fn properties(&self) -> Option<Vec<Arc<str>>> {
         let mut found = Vec::new();

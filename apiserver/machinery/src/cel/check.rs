@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use super::cost::{self, Types};
 use super::parse::{parse, unescape};
-use super::token::Problem;
+use super::token::{NOWHERE, Problem};
 use super::types::{Bindings, Type, escape, overloads, simple};
+use crate::limits::{MAX_CEL_PROBLEMS, MAX_CEL_PROBLEMS_TEXT};
 use crate::schema::{Kind, Rule, Schema, formats};
 
 /// A rule ready for evaluation.
@@ -47,7 +48,7 @@ pub enum RuleProblem {
 /// The syntax error.
 pub fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> {
     let parsed = |source: &str| {
-        let mut expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+        let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
         compile_patterns(&mut expr);
         Ok::<Expr, String>(expr)
     };
@@ -134,22 +135,38 @@ pub fn field_path(schema: &Schema, path: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Errors as cel-go displays them, each with its line and a caret.
-fn display(source: &str, problems: &[Problem]) -> String {
+/// Errors as cel-go displays them, each with its line and a caret; `count` of them, of which `problems` are the first. Each shows its
+/// whole line, so only so many are shown as stay readable.
+fn display(source: &str, problems: &[Problem], count: usize) -> String {
     let mut problems = problems.to_vec();
-    problems.sort_by_key(|problem| problem.at);
-    let shown: Vec<String> = problems
-        .iter()
-        .map(|problem| {
-            let before: String = source.chars().take(problem.at).collect();
-            let line = before.matches('\n').count();
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
-            let text = source.lines().nth(line).unwrap_or_default();
-            let dots = ".".repeat(column);
-            format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}^", line + 1, column + 1, problem.message)
-        })
-        .collect();
-    shown.join("\n")
+    problems.sort_by_key(|problem| problem.at.wrapping_add(1));
+    let mut text = String::new();
+    for (index, problem) in problems.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+            if text.len() > MAX_CEL_PROBLEMS_TEXT {
+                text.push_str(&format!("{} more errors were truncated", count - index));
+                return text;
+            }
+        }
+        text.push_str(&shown(source, problem));
+    }
+    if count > problems.len() {
+        text.push_str(&format!("\n{} more errors were truncated", count - problems.len()));
+    }
+    text
+}
+
+fn shown(source: &str, problem: &Problem) -> String {
+    if problem.at == NOWHERE {
+        return format!("ERROR: <input>:-1:0: {}", problem.message);
+    }
+    let before: String = source.chars().take(problem.at).collect();
+    let line = before.matches('\n').count();
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+    let text = source.lines().nth(line).unwrap_or_default();
+    let dots = ".".repeat(column);
+    format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}^", line + 1, column + 1, problem.message)
 }
 
 /// What a rule can cost at most, in cel-go's units: once, on one value.
@@ -169,6 +186,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
         own: Some(Type::of(schema, root).unwrap_or(Type::Dyn)),
         optional: rule.optional_old_self,
         problems: Vec::new(),
+        failures: 0,
         types: Types::new(),
     };
     match checker.run(&rule.rule) {
@@ -213,12 +231,13 @@ pub fn uses_old_self(rule: &str) -> bool {
 /// # Errors
 /// What is wrong, as cel-go shows it.
 pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type<'static>), String> {
-    let mut checker = Checker { own: None, optional: false, problems: Vec::new(), types: Types::default() };
-    let mut expr = parse(source).map_err(|problem| display(source, &[problem]))?;
+    let mut checker =
+        Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };
+    let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
     let mut locals = variables.iter().map(|name| (Arc::from(*name), Type::Dyn)).collect();
     let found = checker.check(&expr, &mut locals);
     if !checker.problems.is_empty() {
-        return Err(display(source, &checker.problems));
+        return Err(display(source, &checker.problems, checker.failures));
     }
     compile_patterns(&mut expr);
     Ok((expr, found))
@@ -228,7 +247,10 @@ struct Checker<'s> {
     /// The type of `self`, where there is one.
     own: Option<Type<'s>>,
     optional: bool,
+    /// The first [`MAX_CEL_PROBLEMS`].
     problems: Vec<Problem>,
+    /// How many there are.
+    failures: usize,
     /// What each node of the tree turned out to be.
     types: Types<'s>,
 }
@@ -239,15 +261,23 @@ type Locals<'s> = Vec<(Arc<str>, Type<'s>)>;
 impl<'s> Checker<'s> {
     /// The tree, which is boxed so that its nodes keep their addresses, and its type.
     fn run(&mut self, source: &str) -> Result<(Box<Expr>, Type<'s>), String> {
-        let expr = Box::new(parse(source).map_err(|problem| display(source, &[problem]))?);
+        let expr = Box::new(parse(source).map_err(|problem| display(source, &[problem], 1))?);
         self.problems.clear();
+        self.failures = 0;
         self.types.clear();
         let found = self.check(&expr, &mut Vec::new());
-        if self.problems.is_empty() { Ok((expr, found)) } else { Err(display(source, &self.problems)) }
+        if self.problems.is_empty() {
+            Ok((expr, found))
+        } else {
+            Err(display(source, &self.problems, self.failures))
+        }
     }
 
     fn fail(&mut self, at: usize, message: String) -> Type<'s> {
-        self.problems.push(Problem { at, message });
+        self.failures += 1;
+        if self.problems.len() < MAX_CEL_PROBLEMS {
+            self.problems.push(Problem { at, message });
+        }
         Type::Error
     }
 
@@ -300,7 +330,7 @@ impl<'s> Checker<'s> {
                         (_, found) => found,
                     });
                 }
-                Type::Map(Rc::new(join(keys)), Rc::new(join(values)))
+                map(join(keys), join(values))
             }
             ExprKind::Macro(call) => self.expand(call, locals),
         }
@@ -402,7 +432,7 @@ impl<'s> Checker<'s> {
 
     /// Literals that can never be right are refused: patterns, durations, timestamps.
     fn literals(&mut self, name: &str, call: &Call) {
-        let Some(Expr { at, kind: ExprKind::Text(text) }) = call.args.last() else { return };
+        let Some(Expr { at, kind: ExprKind::Text(text), .. }) = call.args.last() else { return };
         let good = match name {
             "matches" => formats::shared(text).is_ok(),
             "duration" => super::time::parse_duration(text).is_some(),
@@ -450,7 +480,7 @@ impl<'s> Checker<'s> {
                 Type::List(Rc::new(first))
             }
             MacroKind::Map => Type::List(Rc::new(body)),
-            MacroKind::TransformMap => Type::Map(Rc::new(first), Rc::new(body)),
+            MacroKind::TransformMap => map(first, body),
             MacroKind::TransformMapEntry | MacroKind::OptFlatMap => body,
             MacroKind::OptMap => Type::Optional(Rc::new(body)),
             MacroKind::SortBy => target,
@@ -476,6 +506,13 @@ fn signature(member: bool, args: &[Type<'_>]) -> String {
         Some((target, rest)) if member => format!("{target}.({})", list(rest)),
         _ => format!("({})", list(args)),
     }
+}
+
+/// The type of a map. What is no key is `dyn`: with types below both sides, each map of maps would be twice as large to show and to
+/// compare.
+fn map<'s>(key: Type<'s>, value: Type<'s>) -> Type<'s> {
+    let key = if matches!(key, Type::Simple(_)) { key } else { Type::Dyn };
+    Type::Map(Rc::new(key), Rc::new(value))
 }
 
 /// The one type of all, or `dyn`.

@@ -9,6 +9,7 @@ use super::cost::actual;
 use super::functions;
 use super::time;
 use super::value::{Failure, Outcome, Val};
+use super::work;
 use crate::limits::MAX_CEL_CALL_COST;
 
 /// The variables in scope, innermost first.
@@ -38,14 +39,16 @@ impl<'s, 'a> Scope<'s, 'a> {
 }
 
 /// Evaluates a rule, and says what it cost in cel-go's units. What costs more than
-/// [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST) is stopped.
+/// [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST), or does more than its cost tells
+/// ([`MAX_CEL_CALL_WORK`](crate::limits::MAX_CEL_CALL_WORK)), is stopped.
 ///
 /// The outcome's error is what went wrong, in cel-go's words; [`CANCELLED`] when it was stopped.
 pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, u64) {
     let run = Run { cost: Cell::new(0) };
+    work::begin();
     let outcome = run.eval(expr, scope);
-    let stopped = run.cost.get() > MAX_CEL_CALL_COST;
-    (if stopped { Err(CANCELLED) } else { outcome }, run.cost.get())
+    let cost = run.cost.get().max(work::cost());
+    (if run.is_stopped() { Err(CANCELLED) } else { outcome }, cost)
 }
 
 /// The evaluation became too expensive.
@@ -58,6 +61,10 @@ struct Run {
 pub(crate) const NO_OVERLOAD: Failure = Cow::Borrowed("no such overload");
 
 impl Run {
+    fn is_stopped(&self) -> bool {
+        self.cost.get() > MAX_CEL_CALL_COST || work::is_exceeded()
+    }
+
     fn charge(&self, cost: u64) {
         self.cost.set(self.cost.get().saturating_add(cost));
     }
@@ -74,7 +81,7 @@ impl Run {
 
     fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         // Once the limit is passed nothing succeeds any more, so that no side of a junction can decide.
-        if self.cost.get() > MAX_CEL_CALL_COST {
+        if self.is_stopped() {
             return Err(CANCELLED);
         }
         Ok(match &expr.kind {
@@ -183,6 +190,9 @@ impl Run {
                 let result = (!member).then(|| operator(name, &args)).flatten();
                 let result =
                     result.unwrap_or_else(|| functions::call(name, member, &args, call.pattern.as_deref()));
+                if let Ok(made) = &result {
+                    made.count_made();
+                }
                 if !actual::is_folded(name, &call.args) {
                     self.charge(actual::called(name, &args, result.as_ref().ok()));
                 }
@@ -259,7 +269,7 @@ impl Run {
             let chosen = matches!(result, Ok(Val::Bool(true)));
             fold.step(call.kind, first, result)?;
             self.charge(step_cost(call.kind, chosen));
-            if self.cost.get() > MAX_CEL_CALL_COST {
+            if self.is_stopped() {
                 return Err(CANCELLED);
             }
         }

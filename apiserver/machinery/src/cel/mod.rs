@@ -21,6 +21,7 @@ mod token;
 mod types;
 pub mod url;
 mod value;
+mod work;
 
 pub use check::{Compiled, compile};
 pub use rules::{Known, Programs, evaluations, ratcheted, spent, validate};

@@ -3,19 +3,26 @@
 use std::sync::Arc;
 
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
-use super::token::{Problem, Token, tokens};
-
-/// Expressions nested deeper than this are refused.
-const MAX_DEPTH: usize = 200;
+use super::token::{NOWHERE, Problem, Token, tokens};
+use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_SOURCE};
 
 const PRIMARY: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, \
                        STRING, BYTES, IDENTIFIER}";
 
 /// Parses a rule.
 ///
+/// Invariant: no tree is higher than [`MAX_CEL_DEPTH`], whatever it is made of: brackets, chains of operators, of fields or of calls.
+/// Chains of `&&` and `||` make balanced trees, so they may be as long as the source.
+///
 /// # Errors
 /// The first syntax error.
 pub fn parse(source: &str) -> Result<Expr, Problem> {
+    let size = source.chars().count();
+    if size > MAX_CEL_SOURCE {
+        let message =
+            format!("expression code point size exceeds limit: size: {size}, limit {MAX_CEL_SOURCE}");
+        return Err(Problem { at: NOWHERE, message });
+    }
     let mut parser = Parser { tokens: tokens(source)?, next: 0, depth: 0 };
     let expr = parser.ternary()?;
     match parser.peek() {
@@ -33,9 +40,34 @@ struct Parser {
     depth: usize,
 }
 
-fn call(at: usize, function: &str, args: Vec<Expr>) -> Expr {
+/// The operators whose chains are balanced, the one that binds less first.
+const JUNCTIONS: [(&str, &str); 2] = [("||", "_||_"), ("&&", "_&&_")];
+
+fn too_deep() -> Problem {
+    Problem { at: NOWHERE, message: format!("expression recursion limit exceeded: {MAX_CEL_DEPTH}") }
+}
+
+fn node(at: usize, kind: ExprKind) -> Result<Expr, Problem> {
+    let expr = Expr::new(at, kind);
+    if expr.height > MAX_CEL_DEPTH { Err(too_deep()) } else { Ok(expr) }
+}
+
+fn call(at: usize, function: &str, args: Vec<Expr>) -> Result<Expr, Problem> {
     let call = Call { target: None, function: function.into(), args, pattern: None };
-    Expr { at, kind: ExprKind::Call(Box::new(call)) }
+    node(at, ExprKind::Call(Box::new(call)))
+}
+
+/// A chain of one operator as a balanced tree, as cel-go builds it: `terms` has one more than `operators`, which are their places.
+fn balanced(
+    name: &str,
+    terms: &mut std::vec::IntoIter<Expr>,
+    operators: &[usize],
+) -> Result<Option<Expr>, Problem> {
+    let middle = operators.len() / 2;
+    let Some(at) = operators.get(middle) else { return Ok(terms.next()) };
+    let left = balanced(name, terms, &operators[..middle])?;
+    let right = balanced(name, terms, &operators[middle + 1..])?;
+    call(*at, name, left.into_iter().chain(right).collect()).map(Some)
 }
 
 impl Parser {
@@ -89,18 +121,19 @@ impl Parser {
         if self.accept(symbol) { Ok(()) } else { self.expected(&format!("'{symbol}'")) }
     }
 
+    /// What stands in brackets, and everything else that begins anew.
     fn ternary(&mut self) -> Result<Expr, Problem> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Problem { at: self.at(), message: "expression recursion limit exceeded".into() });
+        if self.depth > MAX_CEL_DEPTH {
+            return Err(too_deep());
         }
-        let condition = self.binary(0)?;
+        let condition = self.junction(0)?;
         let at = self.at();
         let result = if self.accept("?") {
-            let then = self.binary(0)?;
+            let then = self.junction(0)?;
             self.expect(":")?;
             let other = self.ternary()?;
-            call(at, "_?_:_", vec![condition, then, other])
+            call(at, "_?_:_", vec![condition, then, other])?
         } else {
             condition
         };
@@ -108,23 +141,40 @@ impl Parser {
         Ok(result)
     }
 
+    /// `a || b || c`, and below it `a && b && c`.
+    fn junction(&mut self, level: usize) -> Result<Expr, Problem> {
+        let Some((symbol, name)) = JUNCTIONS.get(level) else { return self.binary(0) };
+        let first = self.junction(level + 1)?;
+        if !self.is(symbol) {
+            return Ok(first);
+        }
+        let (mut terms, mut operators) = (vec![first], Vec::new());
+        while self.is(symbol) {
+            operators.push(self.at());
+            self.take();
+            terms.push(self.junction(level + 1)?);
+        }
+        match balanced(name, &mut terms.into_iter(), &operators)? {
+            Some(tree) => Ok(tree),
+            None => self.expected(PRIMARY),
+        }
+    }
+
     /// The operator at the next token: its level and internal name.
     fn operator(&self) -> Option<(u8, &'static str)> {
         Some(match self.peek() {
-            Token::Symbol("||") => (0, "_||_"),
-            Token::Symbol("&&") => (1, "_&&_"),
-            Token::Symbol("==") => (2, "_==_"),
-            Token::Symbol("!=") => (2, "_!=_"),
-            Token::Symbol("<") => (2, "_<_"),
-            Token::Symbol("<=") => (2, "_<=_"),
-            Token::Symbol(">") => (2, "_>_"),
-            Token::Symbol(">=") => (2, "_>=_"),
-            Token::Ident(name) if &**name == "in" => (2, "@in"),
-            Token::Symbol("+") => (3, "_+_"),
-            Token::Symbol("-") => (3, "_-_"),
-            Token::Symbol("*") => (4, "_*_"),
-            Token::Symbol("/") => (4, "_/_"),
-            Token::Symbol("%") => (4, "_%_"),
+            Token::Symbol("==") => (0, "_==_"),
+            Token::Symbol("!=") => (0, "_!=_"),
+            Token::Symbol("<") => (0, "_<_"),
+            Token::Symbol("<=") => (0, "_<=_"),
+            Token::Symbol(">") => (0, "_>_"),
+            Token::Symbol(">=") => (0, "_>=_"),
+            Token::Ident(name) if &**name == "in" => (0, "@in"),
+            Token::Symbol("+") => (1, "_+_"),
+            Token::Symbol("-") => (1, "_-_"),
+            Token::Symbol("*") => (2, "_*_"),
+            Token::Symbol("/") => (2, "_/_"),
+            Token::Symbol("%") => (2, "_%_"),
             _ => return None,
         })
     }
@@ -135,46 +185,41 @@ impl Parser {
             let at = self.at();
             self.take();
             let right = self.binary(found + 1)?;
-            left = call(at, name, vec![left, right]);
+            left = call(at, name, vec![left, right])?;
         }
         Ok(left)
     }
 
+    /// `!!a`, `--a`: two of them say nothing.
     fn unary(&mut self) -> Result<Expr, Problem> {
         let at = self.at();
-        if self.is("!") || self.is("-") {
-            self.depth += 1;
-            if self.depth > MAX_DEPTH {
-                return Err(Problem { at, message: "expression recursion limit exceeded".into() });
-            }
-            let negation = self.accept("!");
-            let result = if negation {
-                call(at, "!_", vec![self.unary()?])
-            } else {
-                self.take();
-                self.negative(at)?
-            };
-            self.depth -= 1;
-            return Ok(result);
+        let (symbol, name) = if self.is("!") { ("!", "!_") } else { ("-", "-_") };
+        let mut count = 0;
+        while self.accept(symbol) {
+            count += 1;
         }
-        self.member()
+        if count == 1
+            && symbol == "-"
+            && let Some(literal) = self.negative(at)?
+        {
+            return self.postfix(literal);
+        }
+        let member = self.member()?;
+        if count % 2 == 0 { Ok(member) } else { call(at, name, vec![member]) }
     }
 
-    fn negative(&mut self, at: usize) -> Result<Expr, Problem> {
-        match *self.peek() {
+    /// A number behind its sign.
+    fn negative(&mut self, at: usize) -> Result<Option<Expr>, Problem> {
+        let kind = match *self.peek() {
             Token::Int(n) => match 0i64.checked_sub_unsigned(n) {
-                Some(value) => {
-                    self.take();
-                    self.postfix(Expr { at, kind: ExprKind::Int(value) })
-                }
-                None => Err(Problem { at, message: "invalid int literal".into() }),
+                Some(value) => ExprKind::Int(value),
+                None => return Err(Problem { at, message: "invalid int literal".into() }),
             },
-            Token::Double(n) => {
-                self.take();
-                self.postfix(Expr { at, kind: ExprKind::Double(-n) })
-            }
-            _ => Ok(call(at, "-_", vec![self.unary()?])),
-        }
+            Token::Double(n) => ExprKind::Double(-n),
+            _ => return Ok(None),
+        };
+        self.take();
+        node(at, kind).map(Some)
     }
 
     fn member(&mut self) -> Result<Expr, Problem> {
@@ -199,14 +244,14 @@ impl Parser {
                     let args = self.arguments(")")?;
                     expr = member_call(open, expr, field, args)?;
                 } else {
-                    expr = select(at, expr, field, optional);
+                    expr = select(at, expr, field, optional)?;
                 }
             } else if self.accept("[") {
                 let optional = self.accept("?");
                 let index = self.ternary()?;
                 self.expect("]")?;
                 let name = if optional { "_[?_]" } else { "_[_]" };
-                expr = call(at, name, vec![expr, index]);
+                expr = call(at, name, vec![expr, index])?;
             } else {
                 return Ok(expr);
             }
@@ -246,9 +291,13 @@ impl Parser {
                 self.take();
                 ExprKind::Map(self.map()?)
             }
+            // `.a` is `a` of the outermost scope.
             Token::Symbol(".") => {
                 self.take();
-                return self.primary();
+                match self.peek() {
+                    Token::Ident(_) => return self.primary(),
+                    _ => return self.expected("IDENTIFIER"),
+                }
             }
             Token::Int(n) => {
                 self.take();
@@ -279,7 +328,7 @@ impl Parser {
             }
             _ => return self.expected(PRIMARY),
         };
-        Ok(Expr { at, kind })
+        node(at, kind)
     }
 
     fn ident(&mut self, at: usize, name: Arc<str>) -> Result<Expr, Problem> {
@@ -296,7 +345,7 @@ impl Parser {
                 ExprKind::Ident(name)
             }
         };
-        Ok(Expr { at, kind })
+        node(at, kind)
     }
 
     fn list(&mut self) -> Result<Vec<(bool, Expr)>, Problem> {
@@ -332,10 +381,10 @@ impl Parser {
     }
 }
 
-fn select(at: usize, target: Expr, field: Arc<str>, optional: bool) -> Expr {
+fn select(at: usize, target: Expr, field: Arc<str>, optional: bool) -> Result<Expr, Problem> {
     let property = unescape(&field);
     let select = Select { target, field, property, test: false, optional };
-    Expr { at, kind: ExprKind::Select(Box::new(select)) }
+    node(at, ExprKind::Select(Box::new(select)))
 }
 
 /// The property that an escaped field name stands for.
@@ -361,14 +410,14 @@ pub fn unescape(field: &Arc<str>) -> Arc<str> {
 fn global_call(at: usize, name: &str, mut args: Vec<Expr>) -> Result<Expr, Problem> {
     if name == "has" && args.len() == 1 {
         return match args.pop() {
-            Some(Expr { at, kind: ExprKind::Select(mut select) }) if !select.optional => {
+            Some(Expr { at, kind: ExprKind::Select(mut select), .. }) if !select.optional => {
                 select.test = true;
-                Ok(Expr { at, kind: ExprKind::Select(select) })
+                node(at, ExprKind::Select(select))
             }
             _ => Err(Problem { at, message: "invalid argument to has() macro".into() }),
         };
     }
-    Ok(call(at, name, args))
+    call(at, name, args)
 }
 
 fn variable(expr: &Expr) -> Option<Arc<str>> {
@@ -402,7 +451,7 @@ fn member_call(at: usize, target: Expr, name: Arc<str>, args: Vec<Expr>) -> Resu
     let bad = |arg: &Expr| Err(Problem { at: arg.at, message: "argument is not an identifier".into() });
     let build = |kind, target, first, second, filter, body| {
         let call = Macro { kind, target, first, second, filter, body };
-        Ok(Expr { at, kind: ExprKind::Macro(Box::new(call)) })
+        node(at, ExprKind::Macro(Box::new(call)))
     };
     let mut rest = args.into_iter();
     match (one, two, rest.len()) {
@@ -428,7 +477,7 @@ fn member_call(at: usize, target: Expr, name: Arc<str>, args: Vec<Expr>) -> Resu
         _ => {
             let args: Vec<Expr> = rest.collect();
             let call = Call { target: Some(target), function: name, args, pattern: None };
-            Ok(Expr { at, kind: ExprKind::Call(Box::new(call)) })
+            node(at, ExprKind::Call(Box::new(call)))
         }
     }
 }

@@ -9,7 +9,7 @@ use super::check::{Compiled, compile};
 use super::eval::{self, Scope};
 use super::value::Val;
 use crate::field::{FieldError, FieldErrorKind};
-use crate::limits::MAX_CEL_OBJECT_COST;
+use crate::limits::{MAX_CEL_OBJECT_COST, MAX_FIELD_ERRORS, MIN_CEL_EVALUATION_COST};
 use crate::schema::{self, Kind, Rule, Schema, correlate_item};
 
 /// The compiled rules of one schema node, in the order of its rules; compiled when first used.
@@ -149,6 +149,9 @@ impl Walk {
                 let found = self.run(schema, rule, program, &Subject { new, old, path });
                 self.found.extend(found);
             }
+            if self.found.len() >= MAX_FIELD_ERRORS {
+                self.budget = None;
+            }
             if self.budget.is_none() {
                 return;
             }
@@ -223,6 +226,7 @@ impl Walk {
     /// Takes `cost` from the budget; false when there is not enough, and no further rule runs.
     fn pay(&mut self, cost: u64) -> bool {
         SPENT.set(SPENT.get().saturating_add(cost));
+        let cost = cost.max(MIN_CEL_EVALUATION_COST);
         self.budget = self.budget.and_then(|budget| budget.checked_sub(cost));
         self.budget.is_some()
     }

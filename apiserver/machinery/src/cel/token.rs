@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+/// The place of what is wrong with a source as a whole.
+pub const NOWHERE: usize = usize::MAX;
+
 /// What went wrong, and where (offset in characters).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// Offset in characters.
+    /// Offset in characters, or [`NOWHERE`].
     pub at: usize,
     /// What is wrong.
     pub message: String,

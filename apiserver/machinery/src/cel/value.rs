@@ -12,6 +12,7 @@ use super::net::Cidr;
 use super::quantity::Quantity;
 use super::semver::Semver;
 use super::url::Url;
+use super::work;
 use crate::schema::{Kind, ListType, Schema};
 
 /// A value.
@@ -133,11 +134,25 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The items of a list.
+    /// Counts a value that a function made.
+    pub fn count_made(&self) {
+        match self {
+            Val::Text(text) => work::text(text.len()),
+            Val::Bytes(bytes) => work::text(bytes.len()),
+            _ => {}
+        }
+    }
+
+    /// The items of a list; none of them once the evaluation has done too much.
     pub fn items(&self) -> Option<Vec<Val<'a>>> {
         match self {
-            Val::List(items) => Some(items.to_vec()),
+            Val::List(_) | Val::Array(..) if work::is_exceeded() => Some(Vec::new()),
+            Val::List(items) => {
+                work::count(items.len() + 1);
+                Some(items.to_vec())
+            }
             Val::Array(list, schema) => {
+                work::count(list.len() + 1);
                 let items = schema.and_then(|schema| schema.items.as_deref());
                 Some(list.iter().map(|value| Val::of(value, items)).collect())
             }
@@ -145,15 +160,24 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The entries of a map.
+    /// The entries of a map; none of them once the evaluation has done too much.
     pub fn entries(&self) -> Option<Vec<(Val<'a>, Val<'a>)>> {
         match self {
-            Val::Map(entries) => Some(entries.to_vec()),
-            Val::Object(map, schema) => Some(
-                map.iter()
-                    .map(|(key, value)| (Val::Text(Cow::Borrowed(key)), Val::of(value, child(*schema, key))))
-                    .collect(),
-            ),
+            Val::Map(_) | Val::Object(..) if work::is_exceeded() => Some(Vec::new()),
+            Val::Map(entries) => {
+                work::count(entries.len() + 1);
+                Some(entries.to_vec())
+            }
+            Val::Object(map, schema) => {
+                work::count(map.len() + 1);
+                let entry =
+                    |(key, value)| (Val::Text(Cow::Borrowed(key)), Val::of(value, child(*schema, key)));
+                Some(
+                    map.iter()
+                        .map(|(key, value): (&'a String, &'a Value)| entry((key.as_str(), value)))
+                        .collect(),
+                )
+            }
             _ => None,
         }
     }
@@ -180,18 +204,37 @@ impl<'a> Val<'a> {
 
     /// Equality of CEL: numbers by value across types, sets and list maps without regard to order.
     pub fn equals(&self, other: &Val<'_>) -> bool {
+        if work::is_exceeded() {
+            return false;
+        }
+        work::count(1);
         match (self, other) {
             (Val::Null, Val::Null) => true,
             (Val::Bool(a), Val::Bool(b)) => a == b,
             (Val::Int(_) | Val::Uint(_) | Val::Double(_), Val::Int(_) | Val::Uint(_) | Val::Double(_)) => {
                 number_order(self, other) == Some(Ordering::Equal)
             }
-            (Val::Text(a), Val::Text(b)) => a == b,
-            (Val::Bytes(a), Val::Bytes(b)) => a == b,
+            (Val::Text(a), Val::Text(b)) => {
+                work::text(a.len().min(b.len()));
+                a == b
+            }
+            (Val::Bytes(a), Val::Bytes(b)) => {
+                work::text(a.len().min(b.len()));
+                a == b
+            }
             (Val::Duration(a), Val::Duration(b)) => a == b,
             (Val::Timestamp(a), Val::Timestamp(b)) => a == b,
-            (Val::Array(a, Some(s)), Val::Array(b, Some(t))) if std::ptr::eq(*s, *t) && a == b => true,
+            (Val::Array(a, Some(s)), Val::Array(b, Some(t))) if std::ptr::eq(*s, *t) && same_list(a, b) => {
+                true
+            }
             (Val::Object(a, _), Val::Object(b, _)) if std::ptr::eq(*a, *b) => true,
+            (Val::Object(a, schema), Val::Object(b, other)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, value)| {
+                        let (ours, theirs) = (child(*schema, key), child(*other, key));
+                        b.get(key).is_some_and(|found| Val::of(value, ours).equals(&Val::of(found, theirs)))
+                    })
+            }
             (Val::List(_) | Val::Array(..), Val::List(_) | Val::Array(..)) => self.equal_lists(other),
             (Val::Map(_) | Val::Object(..), Val::Map(_) | Val::Object(..)) => {
                 let (Some(a), Some(b)) = (self.entries(), other.entries()) else { return false };
@@ -270,6 +313,29 @@ impl<'a> Val<'a> {
             (Val::Timestamp(a), Val::Timestamp(b)) => Some(a.cmp(b)),
             _ => number_order(self, other),
         }
+    }
+}
+
+/// Whether two lists are the same JSON.
+fn same_list(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    if work::is_exceeded() {
+        return false;
+    }
+    work::count(1);
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => same_list(a, b),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((key, a), (other, b))| key == other && same(a, b))
+        }
+        (Value::String(a), Value::String(b)) => {
+            work::text(a.len().min(b.len()));
+            a == b
+        }
+        _ => a == b,
     }
 }
 

@@ -1,27 +1,22 @@
 //! A JSON reader that reports duplicate fields with their path, reads numbers as Go's API machinery does, and words its
 //! errors as Go's decoder.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
-use super::{Decoded, Format, number};
-use crate::limits::{MAX_DECODE_PROBLEMS, MAX_DEPTH};
+use super::{Decoded, Format, Problems, number};
+use crate::limits::MAX_DEPTH;
 
 /// Decodes one JSON document. The error is a sentence as Go's decoder words it.
 pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
-    let mut reader = Reader {
-        bytes,
-        position: 0,
-        depth: 0,
-        path: Vec::new(),
-        seen: BTreeSet::new(),
-        problems: Vec::new(),
-    };
+    let mut reader = Reader { bytes, position: 0, depth: 0, path: Vec::new(), problems: Problems::default() };
     let value = reader.value()?;
     reader.space();
     match reader.peek() {
-        None => Ok(Decoded { value, problems: reader.problems, format: Format::Json }),
+        None => {
+            let problems = reader.problems.into_paths();
+            let problems = problems.into_iter().map(|path| format!("duplicate field {path:?}")).collect();
+            Ok(Decoded { value, problems, format: Format::Json })
+        }
         Some(byte) => Err(invalid(byte, "after top-level value")),
     }
 }
@@ -29,7 +24,8 @@ pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
 const END: &str = "unexpected end of JSON input";
 
 enum Step {
-    Field(String),
+    /// Where the name stands in the text, behind its opening quote.
+    Field(usize),
     Index(usize),
 }
 
@@ -38,8 +34,7 @@ struct Reader<'a> {
     position: usize,
     depth: usize,
     path: Vec<Step>,
-    seen: BTreeSet<String>,
-    problems: Vec<String>,
+    problems: Problems,
 }
 
 fn invalid(byte: u8, context: &str) -> String {
@@ -49,6 +44,25 @@ fn invalid(byte: u8, context: &str) -> String {
         byte => format!("'{}'", char::from(byte).escape_debug()),
     };
     format!("invalid character {shown} {context}")
+}
+
+/// The path as `spec.items[0].name`.
+fn written(bytes: &[u8], path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Field(position) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                let (path, problems) = (Vec::new(), Problems::default());
+                let mut reader = Reader { bytes, position: *position, depth: 0, path, problems };
+                text.push_str(&reader.string().unwrap_or_default());
+            }
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
 }
 
 impl Reader<'_> {
@@ -108,12 +122,12 @@ impl Reader<'_> {
                 b'"' => {}
                 byte => return Err(invalid(byte, "looking for beginning of object key string")),
             }
+            self.path.push(Step::Field(self.position));
             let key = self.string()?;
             match self.next_token()? {
                 b':' => {}
                 byte => return Err(invalid(byte, "after object key")),
             }
-            self.path.push(Step::Field(key.clone()));
             let value = self.value()?;
             if map.insert(key, value).is_some() {
                 self.duplicate();
@@ -148,17 +162,8 @@ impl Reader<'_> {
 
     /// Notes that the field at the current path was there already.
     fn duplicate(&mut self) {
-        let mut path = String::new();
-        for step in &self.path {
-            match step {
-                Step::Field(name) if path.is_empty() => path.push_str(name),
-                Step::Field(name) => path.push_str(&format!(".{name}")),
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
-            }
-        }
-        if self.problems.len() < MAX_DECODE_PROBLEMS && self.seen.insert(path.clone()) {
-            self.problems.push(format!("duplicate field {path:?}"));
-        }
+        let Self { bytes, path, problems, .. } = self;
+        problems.note_once(|| written(bytes, path));
     }
 
     fn literal(&mut self, word: &str, value: Value) -> Result<Value, String> {

@@ -1,12 +1,14 @@
 //! Request bodies and manifests: JSON and YAML, strictly read.
 
 mod json;
+mod problems;
 mod yaml;
 mod yaml_words;
 
 use serde_json::Value;
 
 pub use self::json::json;
+pub use self::problems::Problems;
 pub use self::yaml::{yaml, yaml_documents};
 
 /// What a document was written in.

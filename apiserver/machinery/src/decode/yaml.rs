@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
 use super::{Decoded, Format, number};
-use crate::limits::{MAX_DEPTH, MAX_YAML_ALIASES, MAX_YAML_NODES};
+use crate::limits::{MAX_DEPTH, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
 
 /// Decodes the first YAML document. The error is a sentence with the line.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
@@ -47,6 +47,8 @@ fn is_blank(document: &str) -> bool {
 fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     let budget = serde_saphyr::budget! {
         max_depth: MAX_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
+        max_total_scalar_bytes: MAX_YAML_TEXT,
         max_aliases: MAX_YAML_ALIASES,
         enforce_alias_anchor_ratio: false,
         max_nodes: MAX_YAML_NODES,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Kind, ListType, Rule, Schema, Validation};
+use crate::limits::MAX_SCHEMA_DEPTH;
 
 /// Why a schema could not be read: where in it, and what is wrong there.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -16,15 +17,12 @@ pub struct SchemaError {
     pub problem: String,
 }
 
-/// Schemas nested deeper than this are refused; every walk over a schema is recursive.
-const MAX_DEPTH: usize = 128;
-
 impl Schema {
     /// Reads `openAPIV3Schema`. Keywords that the API does not know are ignored: strict decoding and
     /// [`crate::crd::validate`] report them.
     ///
     /// # Errors
-    /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than 128.
+    /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than [`MAX_SCHEMA_DEPTH`].
     pub fn parse(source: &Value) -> Result<Schema, SchemaError> {
         node(source, 0).map_err(Problem::finish)
     }
@@ -58,8 +56,8 @@ impl Problem {
 }
 
 fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
-    if depth > MAX_DEPTH {
-        return Err(Problem::new(format!("nested deeper than {MAX_DEPTH} levels")));
+    if depth > MAX_SCHEMA_DEPTH {
+        return Err(Problem::new(format!("nested deeper than {MAX_SCHEMA_DEPTH} levels")));
     }
     let Some(map) = source.as_object() else { return Err(Problem::new("a schema must be an object")) };
     let mut schema = Schema::default();

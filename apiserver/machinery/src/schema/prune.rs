@@ -3,23 +3,25 @@
 use serde_json::Value;
 
 use super::Schema;
+use crate::decode::Problems;
 
 /// Fields that every object has without its schema saying so.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes what the schema does not specify and returns the paths of what was removed, sorted, as
+/// Removes what the schema does not specify and returns the paths of what was removed (as many as [`Problems`] takes), sorted, as
 /// `spec.items[0].foo`. `apiVersion`, `kind` and `metadata` of the object and of embedded
 /// resources stay untouched ([`super::coerce`] looks into them).
 pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
-    let mut pruner = Pruner { removed: Vec::new() };
+    let mut pruner = Pruner { removed: Problems::default() };
     let mut path = String::new();
     pruner.known(Some(schema), object, &mut path, true);
-    pruner.removed.sort();
-    pruner.removed
+    let mut removed = pruner.removed.into_paths();
+    removed.sort();
+    removed
 }
 
 struct Pruner {
-    removed: Vec<String>,
+    removed: Problems,
 }
 
 /// Runs `visit` with `segment` appended to the path.
@@ -35,6 +37,10 @@ fn within<R>(path: &mut String, segment: &str, visit: impl FnOnce(&mut String) -
 }
 
 impl Pruner {
+    fn remove(&mut self, path: &mut String, key: &str) {
+        self.removed.note(|| within(path, key, |path| path.clone()));
+    }
+
     fn known(&mut self, schema: Option<&Schema>, value: &mut Value, path: &mut String, root: bool) {
         let Some(schema) = schema else { return self.unknown(value, path) };
         if schema.preserve_unknown_fields {
@@ -48,16 +54,16 @@ impl Pruner {
                         return true;
                     }
                     let child = schema.child(key);
-                    within(path, key, |path| match child {
+                    match child {
                         Some(child) => {
-                            self.known(Some(child), value, path, false);
+                            within(path, key, |path| self.known(Some(child), value, path, false));
                             true
                         }
                         None => {
-                            self.removed.push(path.clone());
+                            self.remove(path, key);
                             false
                         }
-                    })
+                    }
                 });
             }
             Value::Array(list) => {
@@ -75,7 +81,7 @@ impl Pruner {
         match value {
             Value::Object(map) => {
                 for key in map.keys() {
-                    within(path, key, |path| self.removed.push(path.clone()));
+                    self.remove(path, key);
                 }
                 map.clear();
             }

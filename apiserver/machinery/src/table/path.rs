@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use crate::limits::MAX_PATH_FILTERS;
+
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path(Vec<Step>);
@@ -43,6 +45,14 @@ enum Operator {
 impl Path {
     /// Parses `.status.conditions[?(@.type=="Ready")].status`. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_below(text, 0)
+    }
+
+    /// A path that stands in so many filters.
+    fn parse_below(text: &str, filters: usize) -> Result<Self, String> {
+        if filters > MAX_PATH_FILTERS {
+            return Err(format!("more than {MAX_PATH_FILTERS} filters are nested"));
+        }
         let mut steps = Vec::new();
         let mut rest = text.trim();
         rest = rest.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(rest);
@@ -51,10 +61,11 @@ impl Path {
             if let Some(inner) = rest.strip_prefix('[') {
                 let end = closing(inner).ok_or_else(|| format!("unterminated array in path {text:?}"))?;
                 match dictionary_key(&inner[..end]) {
-                    Some(key) => steps.extend(Self::parse(&format!(".{key}"))?.0),
-                    None => {
-                        steps.push(brackets(&inner[..end]).map_err(|why| format!("{why} in path {text:?}"))?)
-                    }
+                    Some(key) => steps.extend(Self::parse_below(&format!(".{key}"), filters)?.0),
+                    None => steps.push(brackets(&inner[..end], filters).map_err(|why| match filters {
+                        0 => format!("{why} in path {text:?}"),
+                        _ => why,
+                    })?),
                 }
                 rest = &inner[end + 1..];
                 continue;
@@ -132,7 +143,7 @@ fn dictionary_key(text: &str) -> Option<&str> {
     (!key.contains('\'') && !key.is_empty()).then_some(key)
 }
 
-fn brackets(text: &str) -> Result<Step, String> {
+fn brackets(text: &str, filters: usize) -> Result<Step, String> {
     let text = text.trim();
     if text == "*" {
         return Ok(Step::Every);
@@ -141,7 +152,7 @@ fn brackets(text: &str) -> Result<Step, String> {
         return Ok(Step::Field(name.to_owned()));
     }
     if let Some(expression) = text.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
-        return Ok(Step::Filter(Filter::parse(expression)?));
+        return Ok(Step::Filter(Filter::parse(expression, filters + 1)?));
     }
     let number = |part: &str| -> Result<Option<i64>, String> {
         let part = part.trim();
@@ -162,7 +173,7 @@ fn brackets(text: &str) -> Result<Step, String> {
 }
 
 impl Filter {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, filters: usize) -> Result<Self, String> {
         let operators = [
             ("==", Operator::Equal),
             ("!=", Operator::NotEqual),
@@ -182,11 +193,11 @@ impl Filter {
             let found = operators.iter().find(|(operator, _)| text[position..].starts_with(operator));
             if let Some((operator, meaning)) = found {
                 let right = &text[position + operator.len()..];
-                let comparison = Some((*meaning, Operand::parse(right)?));
-                return Ok(Self { left: Operand::parse(&text[..position])?, comparison });
+                let comparison = Some((*meaning, Operand::parse(right, filters)?));
+                return Ok(Self { left: Operand::parse(&text[..position], filters)?, comparison });
             }
         }
-        Ok(Self { left: Operand::parse(text)?, comparison: None })
+        Ok(Self { left: Operand::parse(text, filters)?, comparison: None })
     }
 
     fn holds(&self, item: &Value) -> bool {
@@ -213,13 +224,13 @@ impl Filter {
 }
 
 impl Operand {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, filters: usize) -> Result<Self, String> {
         let text = text.trim();
         if let Some(literal) = quoted(text) {
             return Ok(Self::Literal(literal.into()));
         }
         if text.starts_with('@') || text.starts_with('$') {
-            return Ok(Self::Path(Path::parse(text)?));
+            return Ok(Self::Path(Path::parse_below(text, filters)?));
         }
         serde_json::from_str(text)
             .map(Self::Literal)
