@@ -20,6 +20,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Attack the release binary: routes nobody may take, forged identities, bodies that overflow, connections that never end, random requests.
+    ///
+    /// Builds the server first, unless FIRSTLIGHT_BINARY names one.
+    Attack {
+        /// Handed on: names of scenarios, `--seed SEED`, `--requests N`, `--full`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Take the figures of docs/BENCHMARKS.md from the release binary.
     Bench {
         /// Handed on: `--rounds N`, `--only NAME`.
@@ -96,6 +104,10 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
+        Command::Attack { arguments } => {
+            let binary = suite::server(&workspace_root())?;
+            suite::run(&workspace_root(), "attack", &arguments, &[("FIRSTLIGHT_BINARY", &binary)])
+        }
         Command::Bench { arguments } => {
             suite::release(&workspace_root())?;
             let mut all = vec!["run", "--release", "--quiet", "--package", "benches", "--"];

@@ -1,0 +1,288 @@
+//! Every reader of bodies, heads and queries with deep, wide, repeated and enormous inputs: the process lives, answers `/livez` meanwhile, and its
+//! memory is bounded.
+
+mod cases;
+mod payloads;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use self::cases::{Attack, TARGET};
+use crate::caller::{Caller, Door};
+use crate::lab::{Lab, MINE, Options, until};
+use crate::pulse::{Pulse, Worst};
+use crate::report::Broken;
+use crate::routes::shuffle;
+
+/// How many attack at once.
+const ATTACKERS: usize = 4;
+/// Longest time that `/livez` may take on a machine that others share. 100 ms are wanted on one that is idle.
+const LIVE: Duration = Duration::from_secs(2);
+/// Most memory that the process may ever have held: four bodies of 3 MiB, read and written again, take a tenth of it.
+const MEMORY: u64 = 1 << 30;
+/// How often `/livez` is asked for.
+const PULSE: Duration = Duration::from_millis(10);
+/// How many servers may be lost before the rest is given up.
+const SERVERS: usize = 12;
+/// How long a process may take to be gone.
+const END: Duration = Duration::from_secs(2);
+/// Longest time that a request may take: what a server grants one.
+const REQUEST: Duration = Duration::from_secs(70);
+
+/// Runs the scenario.
+pub async fn run(options: &Options) -> Result<Broken> {
+    let mut broken = Broken::default();
+    let main = against_server(options, &mut broken).await?;
+    let workload = against_workload_cluster(options, &mut broken).await?;
+    broken.figures = format!("{main}; a workload cluster: {workload}");
+    Ok(broken)
+}
+
+async fn against_server(options: &Options, broken: &mut Broken) -> Result<String> {
+    let mut attacks = cases::all();
+    shuffle(&mut attacks, options.seed);
+    rounds(attacks, async || Place::server(options).await, broken).await
+}
+
+/// A server with everybody who attacks it.
+struct Place {
+    lab: Lab,
+    callers: BTreeMap<&'static str, Caller>,
+}
+
+impl Place {
+    async fn server(options: &Options) -> Result<Self> {
+        let lab = Lab::start(options).await?;
+        let callers = furnish(&lab).await?;
+        Ok(Self { lab, callers })
+    }
+}
+
+/// A lab with what is patched, and everybody who attacks.
+async fn furnish(lab: &Lab) -> Result<BTreeMap<&'static str, Caller>> {
+    lab.furnish().await?;
+    let mut tenant = lab.account("tenant").await?;
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": TARGET}, "data": {"big": "x".repeat(100_000)}});
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": TARGET}, "spec": {"ports": [{"port": 80}]}});
+    tenant.post(&format!("/api/v1/namespaces/{MINE}/configmaps"), &map).await?;
+    tenant.post(&format!("/api/v1/namespaces/{MINE}/services"), &service).await?;
+    Ok(BTreeMap::from([("plain", lab.account("plain").await?), ("tenant", tenant), ("admin", lab.admin()?)]))
+}
+
+/// What happened to one attack.
+struct Outcome {
+    name: String,
+    time: Duration,
+    codes: Vec<u16>,
+    /// The connection broke: the process may have ended.
+    error: Option<String>,
+}
+
+/// Figures of all servers that were needed.
+#[derive(Default)]
+struct Figures {
+    sent: usize,
+    live: Worst,
+    memory: u64,
+    slowest: (Duration, String),
+}
+
+/// Sends all attacks, four at a time, and looks at the server meanwhile. When it ends, whoever ended it is found out, and another one
+/// gets the rest.
+async fn rounds(
+    mut attacks: Vec<Attack>,
+    place: impl AsyncFn() -> Result<Place>,
+    broken: &mut Broken,
+) -> Result<String> {
+    let count = attacks.len();
+    let mut figures = Figures::default();
+    for _ in 0..SERVERS {
+        let mut here = place().await?;
+        let pulse = Arc::new(Pulse::start(here.lab.door.caller(None)?, "/livez", PULSE, false));
+        let (outcomes, suspects, rest) = send_all(&pulse, attacks, &mut here).await?;
+        attacks = rest;
+        let worst = pulse.worst();
+        let ended = here.lab.ended()?;
+        if let Some(why) = &ended {
+            broken.add(format!("the process ended: {why}"));
+        }
+        judge(&outcomes, if ended.is_some() { &[] } else { &worst.failures }, broken);
+        figures.sent += outcomes.len();
+        if worst.time > figures.live.time {
+            figures.live = worst;
+        }
+        let memory = here.lab.memory().map(|(_, peak)| peak).unwrap_or_default();
+        figures.memory = figures.memory.max(memory);
+        if let Some(slowest) = outcomes.into_iter().max_by_key(|one| one.time) {
+            figures.slowest = figures.slowest.max((slowest.time, slowest.name));
+        }
+        drop(here);
+        for attack in suspects {
+            match alone(&attack, &place).await? {
+                Some(why) => {
+                    broken.add(format!("ends the process: {} as {}: {why}", attack.name, attack.account));
+                }
+                None => attacks.push(attack),
+            }
+        }
+        if attacks.is_empty() {
+            break;
+        }
+    }
+    let live = &figures.live;
+    if live.time > LIVE {
+        broken.add(format!("/livez took {} ms during: {}", live.time.as_millis(), live.during));
+    }
+    if figures.memory > MEMORY {
+        broken.add(format!("the process held {} MB", figures.memory >> 20));
+    }
+    Ok(format!(
+        "{} of {count} inputs, worst /livez {} ms ({}), at most {} MB, longest request {} ms ({})",
+        figures.sent,
+        live.time.as_millis(),
+        live.during,
+        figures.memory >> 20,
+        figures.slowest.0.as_millis(),
+        figures.slowest.1
+    ))
+}
+
+/// The outcomes, what was on its way when the process ended, and what was not sent then.
+async fn send_all(
+    pulse: &Arc<Pulse>,
+    attacks: Vec<Attack>,
+    place: &mut Place,
+) -> Result<(Vec<Outcome>, Vec<Attack>, Vec<Attack>)> {
+    let queue = Arc::new(Mutex::new(attacks));
+    let outcomes: Arc<Mutex<Vec<Outcome>>> = Arc::default();
+    let running: Arc<Mutex<Vec<Attack>>> = Arc::default();
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..ATTACKERS {
+        let (queue, outcomes, running) = (queue.clone(), outcomes.clone(), running.clone());
+        let (pulse, mut callers) = (pulse.clone(), place.callers.clone());
+        workers.spawn(async move {
+            loop {
+                let Some(attack) = queue.lock().pop() else { return };
+                pulse.begins(&attack.name);
+                running.lock().push(attack.clone());
+                let outcome = send(&attack, &mut callers).await;
+                pulse.ends(&attack.name);
+                if outcome.error.is_some() && !is_alive(&mut callers).await {
+                    // It stays in the list of those that are running.
+                    return;
+                }
+                outcomes.lock().push(outcome);
+                running.lock().retain(|one| one.name != attack.name || one.account != attack.account);
+            }
+        });
+    }
+    while workers.join_next().await.is_some() {}
+    let suspects = std::mem::take(&mut *running.lock());
+    if !suspects.is_empty() {
+        // A process that aborts needs a moment to be gone.
+        let lab = &mut place.lab;
+        let _ended = until("the end", END, async || lab.ended().ok().flatten()).await;
+    }
+    let outcomes = std::mem::take(&mut *outcomes.lock());
+    let rest = std::mem::take(&mut *queue.lock());
+    Ok((outcomes, suspects, rest))
+}
+
+async fn is_alive(callers: &mut BTreeMap<&'static str, Caller>) -> bool {
+    let Some(caller) = callers.get_mut("admin") else { return false };
+    caller.get("/version").await.is_ok()
+}
+
+async fn send(attack: &Attack, callers: &mut BTreeMap<&'static str, Caller>) -> Outcome {
+    let clock = Clock::system();
+    let mut outcome =
+        Outcome { name: attack.name.clone(), time: Duration::ZERO, codes: Vec::new(), error: None };
+    let Some(caller) = callers.get_mut(attack.account) else { return outcome };
+    for ask in &attack.steps {
+        let start = clock.monotonic();
+        match caller.send(ask).await {
+            Ok(answer) => outcome.codes.push(answer.code),
+            Err(error) => outcome.error = Some(format!("{error:#}")),
+        }
+        outcome.time = outcome.time.max(start.elapsed());
+    }
+    outcome
+}
+
+fn judge(outcomes: &[Outcome], failures: &[String], broken: &mut Broken) {
+    for outcome in outcomes {
+        // 504: the request's time is over; 507: the store is full.
+        if let Some(code) = outcome.codes.iter().find(|code| **code >= 500 && ![504, 507].contains(code)) {
+            broken.add(format!("{}: {code}", outcome.name));
+        }
+        if outcome.time > REQUEST {
+            broken.add(format!("{}: took {} s", outcome.name, outcome.time.as_secs()));
+        }
+    }
+    for failure in failures {
+        broken.add(format!("/livez: {failure}"));
+    }
+}
+
+/// Sends one attack to a server of its own; why that ended, if it did.
+async fn alone(attack: &Attack, place: &impl AsyncFn() -> Result<Place>) -> Result<Option<String>> {
+    let Place { mut lab, mut callers } = place().await?;
+    let outcome = send(attack, &mut callers).await;
+    if outcome.error.is_some() {
+        let _ended = until("the end", END, async || lab.ended().ok().flatten()).await;
+    }
+    lab.ended()
+}
+
+/// The same of a simulated cluster's API, which the same process serves.
+async fn against_workload_cluster(options: &Options, broken: &mut Broken) -> Result<String> {
+    let mut attacks = cases::of_workload_cluster();
+    shuffle(&mut attacks, options.seed);
+    rounds(attacks, async || workload_cluster(options).await, broken).await
+}
+
+/// A server whose simulated cluster is attacked by that cluster's administrator.
+async fn workload_cluster(options: &Options) -> Result<Place> {
+    let lab = Lab::start_with(&options.binary, &[]).await?;
+    let mut admin = lab.admin()?;
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/first-cluster.yaml");
+    for document in std::fs::read_to_string(manifest)?.split("\n---\n") {
+        apply(&mut admin, document).await?;
+    }
+    let caller = until("the cluster's API", Duration::from_secs(120), async || {
+        let secret = admin.get("/api/v1/namespaces/default/secrets/first-kubeconfig").await.ok()?;
+        let text = STANDARD.decode(secret["data"]["value"].as_str()?).ok()?;
+        let (door, identity) = Door::of(std::str::from_utf8(&text).ok()?).ok()?;
+        let mut caller = door.certified(&identity).ok()?;
+        caller.get("/api/v1/namespaces/default").await.ok().map(|_| caller)
+    });
+    let callers = BTreeMap::from([("admin", caller.await?)]);
+    Ok(Place { lab, callers })
+}
+
+async fn apply(admin: &mut Caller, document: &str) -> Result<()> {
+    use crate::caller::Ask;
+    let field = |key: &str| {
+        let line = document.lines().find(|line| line.trim_start().starts_with(key));
+        line.and_then(|line| line.split_once(": ")).map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let plural = format!("{}s", field("kind:").to_lowercase());
+    let path = format!(
+        "/apis/{}/namespaces/default/{plural}/{}?fieldManager=attack",
+        field("apiVersion:"),
+        field("name:")
+    );
+    let ask = Ask::new(http::Method::PATCH, path).body("application/apply-patch+yaml", document.to_owned());
+    let answer = admin.send(&ask).await?;
+    ensure!(answer.is_done(), "{}", answer.text());
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Many connections that do little.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use futures::StreamExt;
+use machinery::clock::Clock;
+use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
+
+use super::Field;
+use super::frames::{self, END_HEADERS, HEADERS, frame};
+
+/// More than a server takes at a time.
+const CROWD: usize = 4_400;
+/// How many connect at once.
+const AT_ONCE: usize = 64;
+/// How long a crowd stays.
+const STAY: Duration = Duration::from_secs(4);
+
+/// Makes `count` of something, some at once; those that were refused are left out.
+async fn crowd<T, F: Future<Output = Result<T>>>(count: usize, one: impl Fn(usize) -> F) -> Vec<T> {
+    let all = futures::stream::iter(0..count).map(one).buffer_unordered(AT_ONCE);
+    all.filter_map(async |made| made.ok()).collect().await
+}
+
+/// The beginning of a handshake, and nothing more.
+pub async fn half_open(field: &Field<'_>) -> Result<String> {
+    let held = crowd(CROWD, async |_| {
+        let mut stream = field.lab.door.socket(field.from).await?;
+        stream.write_all(&[0x16, 0x03, 0x01]).await?;
+        Ok(stream)
+    });
+    let held = held.await;
+    Clock::system().sleep(STAY).await;
+    Ok(format!("{} connections", held.len()))
+}
+
+/// Heads of HTTP/1.1 that come a byte at a time.
+pub async fn slow_heads(field: &Field<'_>) -> Result<String> {
+    let tls = field.lab.door.tls(None, "http/1.1")?;
+    let mut held = crowd(CROWD / 4, async |_| {
+        let mut stream = field.lab.door.connect(tls.clone(), field.from).await?;
+        stream.write_all(b"GET /version HTTP/1.1\r\nHost: x\r\nX: ").await?;
+        Ok(stream)
+    })
+    .await;
+    let clock = Clock::system();
+    for _ in 0..8 {
+        let all = held.iter_mut().map(async |stream| drop(stream.write_all(b"y").await));
+        futures::future::join_all(all).await;
+        clock.sleep(STAY / 8).await;
+    }
+    Ok(format!("{} connections", held.len()))
+}
+
+/// A handshake, and not a byte after it.
+pub async fn idle_after_tls(field: &Field<'_>) -> Result<String> {
+    let tls = field.lab.door.tls(None, "http/1.1")?;
+    let held = crowd(CROWD, async |_| {
+        let mut stream = field.lab.door.connect(tls.clone(), field.from).await?;
+        stream.flush().await?;
+        Ok(stream)
+    });
+    let held = held.await;
+    Clock::system().sleep(STAY).await;
+    Ok(format!("{} connections", held.len()))
+}
+
+/// Connections that ask for nothing and answer pings.
+pub async fn idle_http2(field: &Field<'_>) -> Result<String> {
+    let tls = field.lab.door.tls(None, "h2")?;
+    let held = crowd(CROWD, async |_| frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await);
+    let mut tasks = JoinSet::new();
+    for stream in held.await {
+        tasks.spawn(frames::stay(stream));
+    }
+    let count = tasks.len();
+    Clock::system().sleep(STAY).await;
+    let ended = std::iter::from_fn(|| tasks.try_join_next()).count();
+    Ok(format!("{count} connections, {} at the end", count - ended))
+}
+
+/// Bodies that never come, on every stream, of three accounts: as many requests as a server answers at a time, and more.
+pub async fn slow_bodies(field: &Field<'_>) -> Result<String> {
+    let tls = field.lab.door.tls(None, "h2")?;
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let mut held = Vec::new();
+    let mut count = 0;
+    for account in ["plain", "reader", "patcher"] {
+        let token = field.lab.token(account).await?;
+        for _ in 0..3 {
+            let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
+            for at in 0..200 {
+                let head = frames::head(true, path, Some(&token));
+                stream.write_all(&frame(HEADERS, END_HEADERS, at * 2 + 1, &head)).await?;
+                count += 1;
+            }
+            stream.flush().await?;
+            held.push(stream);
+        }
+    }
+    Clock::system().sleep(STAY * 2).await;
+    Ok(format!("{count} requests"))
+}

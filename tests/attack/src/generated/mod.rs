@@ -1,0 +1,137 @@
+//! Random requests by accounts without privileges: none ends the process, none is the server's fault, none shows or changes what is somebody
+//! else's.
+
+mod grammar;
+
+use std::time::Duration;
+
+use anyhow::Result;
+use http::Method;
+use machinery::random::Random;
+use serde_json::json;
+
+use self::grammar::Grammar;
+use crate::caller::Caller;
+use crate::lab::{Lab, MINE, Options, grant};
+use crate::report::Broken;
+use crate::routes::{Planted, Resource, is_fault, plant, resources, snapshot};
+
+/// The accounts, each with a connection for every time that it stands here.
+const ACCOUNTS: &[&str] = &["anonymous", "plain", "tenant", "tenant", "tenant", "tenant", "tenant", "reader"];
+/// How long a stream is listened to.
+const LISTEN: Duration = Duration::from_millis(100);
+/// After so many requests of the tenant it is given back the role that it may have taken from itself.
+const RENEW: u64 = 100;
+
+/// Runs the scenario.
+pub async fn run(options: &Options) -> Result<Broken> {
+    let mut lab = Lab::start(options).await?;
+    lab.furnish().await?;
+    let mut admin = lab.admin()?;
+    let resources = resources(&mut admin).await?;
+    let planted = plant(&lab, &resources).await?;
+    let before = snapshot(&mut admin, &resources).await?;
+    let mut work = Vec::new();
+    for (index, account) in ACCOUNTS.iter().enumerate() {
+        let caller = match *account {
+            "anonymous" => lab.door.caller(None)?,
+            name => lab.account(name).await?,
+        };
+        let seed = options.seed.wrapping_add(index as u64);
+        let count = options.requests / ACCOUNTS.len() as u64;
+        work.push(ask(account, caller, lab.admin()?, Random::seeded(seed), count, &resources, &planted));
+    }
+    let mut broken = Broken::default();
+    let mut codes = std::collections::BTreeMap::<u16, usize>::new();
+    for outcome in futures::future::join_all(work).await {
+        let (found, counted) = outcome?;
+        broken.extend(found);
+        for (code, count) in counted {
+            *codes.entry(code).or_default() += count;
+        }
+    }
+    if let Some(why) = lab.ended()? {
+        broken.add(format!("the process ended: {why}"));
+    } else {
+        let after = snapshot(&mut admin, &resources).await?;
+        let is_others = |place: &String| {
+            !place.contains(&format!(" {MINE}/")) && !place.ends_with(&format!("namespaces /{MINE}"))
+        };
+        for (place, object) in before.iter().filter(|(place, _)| is_others(place)) {
+            if after.get(place) != Some(object) {
+                broken.add(format!("somebody without permission changed {place}"));
+            }
+        }
+        for place in after.keys().filter(|place| is_others(place) && !before.contains_key(*place)) {
+            broken.add(format!("somebody without permission made {place}"));
+        }
+    }
+    let memory = lab.memory().map(|(_, peak)| peak >> 20).unwrap_or_default();
+    broken.figures = format!("{} requests ({codes:?}), at most {memory} MB", codes.values().sum::<usize>());
+    Ok(broken)
+}
+
+type Counted = std::collections::BTreeMap<u16, usize>;
+
+async fn ask(
+    account: &str,
+    mut caller: Caller,
+    mut admin: Caller,
+    random: Random,
+    count: u64,
+    resources: &[Resource],
+    planted: &Planted,
+) -> Result<(Broken, Counted)> {
+    let mut broken = Broken::default();
+    let mut codes = Counted::new();
+    let grammar = Grammar { random, resources };
+    for number in 0..count {
+        if account == "tenant" && number % RENEW == 0 {
+            let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+            // While the namespace is being deleted nothing can be made in it.
+            let _gone = grant(&mut admin, Some(MINE), "tenant", everything).await;
+        }
+        let mut ask = grammar.ask();
+        // What HTTP itself does not know is not sent.
+        if ask.target.parse::<http::uri::PathAndQuery>().is_err() {
+            continue;
+        }
+        // A namespace that is being deleted takes nothing new, which would leave the tenant with little to try.
+        let path = ask.target.split('?').next().unwrap_or_default().trim_end_matches('/').to_lowercase();
+        if ask.method == Method::DELETE
+            && (path.ends_with("/namespaces/mine") || path.ends_with("/namespaces"))
+        {
+            continue;
+        }
+        ask.listen = Some(LISTEN);
+        let answer = match caller.send(&ask).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                broken.add(format!(
+                    "{account} {} {} {:?}: no answer: {error:#}",
+                    ask.method, ask.target, ask.headers
+                ));
+                if admin.get("/version").await.is_err() {
+                    break;
+                }
+                continue;
+            }
+        };
+        *codes.entry(answer.code).or_default() += 1;
+        let seen = planted.seen(account, &answer);
+        let is_fault = is_fault(&answer);
+        if let Some(why) = seen.or(is_fault.then_some("is the server's fault")) {
+            let body = String::from_utf8_lossy(&ask.body).chars().take(400).collect::<String>();
+            let headers: Vec<String> =
+                ask.headers.iter().map(|(name, value)| format!("{name}: {}", value.escape_ascii())).collect();
+            broken.add(format!(
+                "{account} {} {} {headers:?} {body}: {} {why}: {}",
+                ask.method,
+                ask.target,
+                answer.code,
+                answer.text()
+            ));
+        }
+    }
+    Ok((broken, codes))
+}

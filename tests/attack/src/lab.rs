@@ -1,0 +1,180 @@
+//! A server to attack: its namespaces, its accounts, and what stands in it that most of them must never see.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use http::Method;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use pki::Identity;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use test_server::Server;
+
+use crate::caller::{Ask, Caller, Door};
+
+/// The tenant's namespace.
+pub const MINE: &str = "mine";
+/// Somebody else's.
+pub const OTHER: &str = "other";
+/// Where accounts stand, out of the tenant's reach.
+pub const STAFF: &str = "staff";
+/// The name of everything that is planted in other namespaces.
+pub const PLANTED: &str = "planted";
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+/// Options of a run.
+#[derive(Clone)]
+pub struct Options {
+    /// The server's program.
+    pub binary: PathBuf,
+    /// What random choices follow from.
+    pub seed: u64,
+    /// How many requests are generated.
+    pub requests: u64,
+    /// Whether figures of the documentation are taken, which takes minutes.
+    pub full: bool,
+}
+
+/// A running server and its administrator.
+pub struct Lab {
+    /// The process.
+    pub server: Server,
+    /// Where it listens.
+    pub door: Door,
+    /// The administrator's certificate.
+    pub identity: Identity,
+    /// What only those may see who may read other namespaces.
+    pub canary: String,
+    directory: TempDir,
+}
+
+impl Lab {
+    /// A server without controllers, so that nothing changes but by requests.
+    pub async fn start(options: &Options) -> Result<Self> {
+        Self::start_with(&options.binary, &["--controllers", "none"]).await
+    }
+
+    /// A server with these options.
+    pub async fn start_with(binary: &Path, options: &[&str]) -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("firstlight-attack-").tempdir()?;
+        let server = Server::start(binary, directory.path(), options).await?;
+        let (door, identity) = Door::of(&std::fs::read_to_string(server.kubeconfig())?)?;
+        let canary = format!("canary{}", Random::system().uid().replace('-', ""));
+        Ok(Self { server, door, identity, canary, directory })
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// The administrator.
+    pub fn admin(&self) -> Result<Caller> {
+        self.door.certified(&self.identity)
+    }
+
+    /// Namespaces and accounts: `plain` without any role, `tenant` who may do everything in [`MINE`], `reader` of all ConfigMaps, and
+    /// `patcher` who may change but not create ConfigMaps in [`MINE`].
+    pub async fn furnish(&self) -> Result<()> {
+        let mut admin = self.admin()?;
+        for name in [MINE, OTHER, STAFF] {
+            let annotations = if name == OTHER { json!({"note": self.canary}) } else { json!({}) };
+            let metadata = json!({"name": name, "annotations": annotations});
+            admin
+                .post(
+                    "/api/v1/namespaces",
+                    &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}),
+                )
+                .await?;
+        }
+        for name in ["plain", "tenant", "reader", "patcher"] {
+            let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+            admin.post(&format!("/api/v1/namespaces/{STAFF}/serviceaccounts"), &account).await?;
+        }
+        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+        let reads =
+            json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]);
+        let changes =
+            json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "update", "patch"]}]);
+        grant(&mut admin, Some(MINE), "tenant", everything).await?;
+        grant(&mut admin, None, "reader", reads).await?;
+        grant(&mut admin, Some(MINE), "patcher", changes).await
+    }
+
+    /// A token of one of the accounts.
+    pub async fn token(&self, account: &str) -> Result<String> {
+        let path = format!("/api/v1/namespaces/{STAFF}/serviceaccounts/{account}/token");
+        let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}});
+        let answer = self.admin()?.post(&path, &request).await?;
+        Ok(answer["status"]["token"].as_str().context("a token")?.to_owned())
+    }
+
+    /// One of the accounts.
+    pub async fn account(&self, account: &str) -> Result<Caller> {
+        self.door.caller(Some(&self.token(account).await?))
+    }
+
+    /// Bytes of memory that the process holds now, and the most that it has held.
+    pub fn memory(&self) -> Option<(u64, u64)> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id()?)).ok()?;
+        let kilobytes = |key: &str| -> Option<u64> {
+            let line = status.lines().find(|line| line.starts_with(key))?;
+            line.split_whitespace().nth(1)?.parse().ok()
+        };
+        Some((kilobytes("VmRSS:")? << 10, kilobytes("VmHWM:")? << 10))
+    }
+
+    /// Why the process has ended, if it has, with the end of its log.
+    pub fn ended(&mut self) -> Result<Option<String>> {
+        let Some(status) = self.server.ended()? else { return Ok(None) };
+        let log = self.server.log();
+        let lines: Vec<&str> = log.lines().collect();
+        Ok(Some(format!("{status}: {}", lines[lines.len().saturating_sub(3)..].join(" | "))))
+    }
+}
+
+/// Gives an account of [`STAFF`] rules in a namespace, or everywhere. What stands already is replaced.
+pub async fn grant(admin: &mut Caller, namespace: Option<&str>, account: &str, rules: Value) -> Result<()> {
+    let (folder, prefix) = match namespace {
+        Some(namespace) => (format!("{RBAC}/namespaces/{namespace}"), ""),
+        None => (RBAC.to_owned(), "Cluster"),
+    };
+    let group = "rbac.authorization.k8s.io";
+    let role = json!({
+        "apiVersion": format!("{group}/v1"), "kind": format!("{prefix}Role"), "metadata": {"name": account}, "rules": rules,
+    });
+    let binding = json!({
+        "apiVersion": format!("{group}/v1"), "kind": format!("{prefix}RoleBinding"), "metadata": {"name": account},
+        "roleRef": {"apiGroup": group, "kind": format!("{prefix}Role"), "name": account},
+        "subjects": [{"kind": "ServiceAccount", "namespace": STAFF, "name": account}],
+    });
+    let prefix = prefix.to_lowercase();
+    for (collection, object) in [("roles", role), ("rolebindings", binding)] {
+        let path = format!("{folder}/{prefix}{collection}/{account}?fieldManager=lab&force=true");
+        let ask = Ask::new(Method::PATCH, path).body("application/apply-patch+yaml", object.to_string());
+        let answer = admin.send(&ask).await?;
+        anyhow::ensure!(answer.is_done(), "{}", answer.text());
+    }
+    Ok(())
+}
+
+/// Waits until `condition` gives something.
+pub async fn until<T>(
+    what: &str,
+    limit: Duration,
+    mut condition: impl AsyncFnMut() -> Option<T>,
+) -> Result<T> {
+    let clock = Clock::system();
+    let waited = tokio::time::timeout(limit, async {
+        loop {
+            if let Some(found) = condition().await {
+                return found;
+            }
+            clock.sleep(Duration::from_millis(50)).await;
+        }
+    });
+    waited.await.with_context(|| format!("waited {limit:?} for {what}"))
+}

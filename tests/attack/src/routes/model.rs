@@ -1,0 +1,293 @@
+//! What a path means and who may ask for it: a small model of Kubernetes' rules, written from its documentation ("Authorization",
+//! "Using RBAC Authorization", "API concepts") and from nothing of this server.
+
+use std::borrow::Cow;
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meaning {
+    /// A resource, or what stands where one should.
+    Resource(Means),
+    /// Any other path, with the method in lower case for a verb.
+    Other { verb: String, path: String },
+}
+
+/// A request for a resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Means {
+    pub verb: String,
+    pub group: String,
+    pub version: String,
+    /// Empty across namespaces and for what stands in none. A namespace counts as standing in itself.
+    pub namespace: String,
+    pub resource: String,
+    pub name: String,
+    pub subresource: String,
+    /// Whether `namespaces/NAMESPACE/` stands before the resource.
+    pub is_below_namespace: bool,
+    /// Segments from the resource on.
+    pub segments: usize,
+}
+
+/// The meaning of a path as it goes over the wire, with its query.
+pub fn meaning(method: &str, target: &str) -> Meaning {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let path = decoded(path);
+    resource(method, &path, query).map_or_else(
+        || Meaning::Other { verb: method.to_lowercase(), path: path.clone().into_owned() },
+        Meaning::Resource,
+    )
+}
+
+fn resource(method: &str, path: &str, query: &str) -> Option<Means> {
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, version, mut rest) = match segments.as_slice() {
+        ["api", version, rest @ ..] => ("", *version, rest),
+        ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        _ => return None,
+    };
+    let mut verb = match method {
+        "POST" => "create",
+        "GET" | "HEAD" => "get",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "",
+    };
+    // The old form of a watch, and of a proxy: the verb stands in the path.
+    let old = rest.first().filter(|first| ["watch", "proxy"].contains(first));
+    if let Some(first) = old {
+        verb = first;
+        rest = &rest[1..];
+    }
+    let mut means = Means { group: group.into(), version: version.into(), ..Means::default() };
+    if let ["namespaces", namespace, below @ ..] = rest {
+        (*namespace).clone_into(&mut means.namespace);
+        // A namespace's own subresources stand directly below it.
+        if below.first().is_some_and(|next| !["status", "finalize"].contains(next)) {
+            rest = below;
+            means.is_below_namespace = true;
+        }
+    }
+    let at = |index: usize| rest.get(index).copied().unwrap_or_default().to_owned();
+    (means.resource, means.name, means.subresource) = (at(0), at(1), at(2));
+    means.segments = rest.len();
+    rest.first()?;
+    if means.name.is_empty() && old.is_none() {
+        let watches = value(query, "watch").is_some_and(|value| !["false", "0"].contains(&&*value));
+        verb = match verb {
+            "get" if watches => "watch",
+            "get" => "list",
+            "delete" => "deletecollection",
+            verb => verb,
+        };
+        // What is selected by name is authorised as a request for that name.
+        let selector = value(query, "fieldSelector").unwrap_or_default();
+        let name = selector.strip_prefix("metadata.name=").map(|name| name.trim_start_matches('='));
+        if ["list", "watch", "deletecollection"].contains(&verb) && !selector.contains(',') {
+            name.unwrap_or_default().clone_into(&mut means.name);
+        }
+    }
+    verb.clone_into(&mut means.verb);
+    Some(means)
+}
+
+fn value(query: &str, key: &str) -> Option<String> {
+    query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name == key).then(|| decoded(value).into_owned())
+    })
+}
+
+/// Percent escapes decoded; the whole path at once, so that an escaped slash is a slash.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                plain.push(byte);
+                rest = &behind[2..];
+            }
+            _ => {
+                plain.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
+}
+
+/// What an account may do: rules of RBAC, each in one namespace or everywhere.
+pub struct Rule {
+    /// Where; everywhere if nothing is said.
+    pub namespace: Option<&'static str>,
+    pub verbs: &'static [&'static str],
+    pub groups: &'static [&'static str],
+    /// `RESOURCE` or `RESOURCE/SUBRESOURCE`.
+    pub resources: &'static [&'static str],
+}
+
+impl Rule {
+    fn allows(&self, means: &Means) -> bool {
+        let has = |list: &[&str], one: &str| list.contains(&"*") || list.contains(&one);
+        let resource = match means.subresource.as_str() {
+            "" => means.resource.clone(),
+            subresource => format!("{}/{subresource}", means.resource),
+        };
+        self.namespace.is_none_or(|namespace| namespace == means.namespace)
+            && has(self.verbs, &means.verb)
+            && has(self.groups, &means.group)
+            && has(self.resources, &resource)
+    }
+}
+
+/// Paths of health and version, which everybody may get (`system:public-info-viewer`).
+const PUBLIC: &[&str] = &["/healthz", "/livez", "/readyz", "/version", "/version/"];
+/// What everybody with a name may get (`system:discovery`); a star stands for what follows.
+const DISCOVERY: &[&str] = &["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"];
+/// What service accounts may get (`system:service-account-issuer-discovery`).
+const ISSUER: &[&str] = &["/.well-known/openid-configuration", "/openid/v1/jwks"];
+/// What everybody with a name may ask of themselves (`system:basic-user`).
+const BASIC: &[Rule] = &[
+    Rule {
+        namespace: None,
+        verbs: &["create"],
+        groups: &["authorization.k8s.io"],
+        resources: &["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    },
+    Rule {
+        namespace: None,
+        verbs: &["create"],
+        groups: &["authentication.k8s.io"],
+        resources: &["selfsubjectreviews"],
+    },
+];
+
+/// Somebody who asks.
+pub struct Account {
+    /// As in the lab; nobody for `anonymous`.
+    pub name: &'static str,
+    /// What was granted beside what everybody has.
+    pub rules: &'static [Rule],
+}
+
+/// The four of the suite.
+pub const ACCOUNTS: &[Account] = &[
+    Account { name: "anonymous", rules: &[] },
+    Account { name: "plain", rules: &[] },
+    Account {
+        name: "tenant",
+        rules: &[Rule {
+            namespace: Some(crate::lab::MINE),
+            verbs: &["*"],
+            groups: &["*"],
+            resources: &["*"],
+        }],
+    },
+    Account {
+        name: "reader",
+        rules: &[Rule {
+            namespace: None,
+            verbs: &["get", "list", "watch"],
+            groups: &[""],
+            resources: &["configmaps"],
+        }],
+    },
+];
+
+impl Account {
+    /// Whether the account may ask for this.
+    pub fn may(&self, meaning: &Meaning) -> bool {
+        let is_known = self.name != "anonymous";
+        match meaning {
+            Meaning::Resource(means) => {
+                self.rules.iter().any(|rule| rule.allows(means))
+                    || (is_known && BASIC.iter().any(|rule| rule.allows(means)))
+            }
+            Meaning::Other { verb, path } => {
+                let listed = |list: &[&str]| {
+                    list.iter().any(|one| match one.strip_suffix('*') {
+                        Some(start) => path.starts_with(start),
+                        None => one == path,
+                    })
+                };
+                verb == "get" && (listed(PUBLIC) || (is_known && (listed(DISCOVERY) || listed(ISSUER))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(method: &str, target: &str) -> Means {
+        match meaning(method, target) {
+            Meaning::Resource(means) => means,
+            Meaning::Other { path, .. } => panic!("{path} is no resource"),
+        }
+    }
+
+    /// The examples of Kubernetes' documentation, and the corners.
+    #[test]
+    fn paths_mean_what_the_documentation_says() {
+        let table = [
+            ("GET", "/api/v1/namespaces/x/pods", ["list", "", "x", "pods", "", ""]),
+            ("GET", "/api/v1/namespaces/x/pods/p/log", ["get", "", "x", "pods", "p", "log"]),
+            ("GET", "/api/v1/pods?watch=1", ["watch", "", "", "pods", "", ""]),
+            ("GET", "/api/v1/watch/namespaces/x/pods", ["watch", "", "x", "pods", "", ""]),
+            ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Dp", ["list", "", "", "pods", "p", ""]),
+            (
+                "DELETE",
+                "/apis/apps/v1/namespaces/x/deployments",
+                ["deletecollection", "apps", "x", "deployments", "", ""],
+            ),
+            ("PUT", "/api/v1/namespaces/x/finalize", ["update", "", "x", "namespaces", "x", "finalize"]),
+            ("GET", "/api/v1/namespaces/x", ["get", "", "x", "namespaces", "x", ""]),
+            ("GET", "/api/v1/namespaces/x/namespaces/y", ["get", "", "x", "namespaces", "y", ""]),
+            ("GET", "/api/v1/namespaces%2Fx%2Fpods", ["list", "", "x", "pods", "", ""]),
+        ];
+        for (method, target, expected) in table {
+            let found = means(method, target);
+            let found = [
+                &found.verb,
+                &found.group,
+                &found.namespace,
+                &found.resource,
+                &found.name,
+                &found.subresource,
+            ];
+            assert_eq!(found, expected.each_ref(), "{target}");
+        }
+        for path in ["/api", "/api/v1", "/apis/apps", "/apis/apps/v1/", "/healthz", "/API/v1/pods"] {
+            assert!(matches!(meaning("GET", path), Meaning::Other { .. }), "{path}");
+        }
+    }
+
+    #[test]
+    fn accounts_may_do_what_they_were_granted() {
+        let table = [
+            ("anonymous", "GET", "/livez", true),
+            ("anonymous", "HEAD", "/livez", false),
+            ("anonymous", "GET", "/api", false),
+            ("plain", "GET", "/api/v1/", true),
+            ("plain", "GET", "/api/v1/namespaces", false),
+            ("plain", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", true),
+            ("tenant", "PUT", "/api/v1/namespaces/mine/finalize", true),
+            ("tenant", "GET", "/api/v1/namespaces/other", false),
+            ("tenant", "DELETE", "/api/v1/namespaces/mine/namespaces/other", true),
+            ("reader", "GET", "/api/v1/configmaps?watch=true", true),
+            ("reader", "GET", "/api/v1/configmaps/x/status", false),
+            ("reader", "DELETE", "/api/v1/configmaps", false),
+        ];
+        for (account, method, target, expected) in table {
+            let known = ACCOUNTS.iter().find(|one| one.name == account).unwrap();
+            assert_eq!(known.may(&meaning(method, target)), expected, "{account} {method} {target}");
+        }
+    }
+}
