@@ -35,21 +35,67 @@ impl Authenticator for Identities {
         if let Some(user) = request.extensions.get::<User>() {
             return Ok(user.clone());
         }
-        if bearer_token(request).is_some() {
-            return Err(Status::unauthorized());
+        match bearer_token(request)? {
+            Some(_) => Err(Status::unauthorized()),
+            None => Ok(User::anonymous()),
         }
-        Ok(User::anonymous())
     }
 }
 
 /// The bearer token of a request. The scheme is compared without case; other schemes and empty tokens are
 /// no credentials.
-pub fn bearer_token(request: &Parts) -> Option<&str> {
-    let value = request.headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, rest) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return None;
+///
+/// # Errors
+/// 400 for more than one header `Authorization`: which of them counts, others may read differently. 401 for a token that is not
+/// ASCII, which none is.
+pub fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
+    let mut values = request.headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Status::bad_request("the header authorization stands more than once"));
     }
-    let token = rest.split(' ').next().unwrap_or_default();
-    (!token.is_empty()).then_some(token)
+    let value = value.as_bytes().trim_ascii();
+    let Some(at) = value.iter().position(|byte| *byte == b' ') else { return Ok(None) };
+    let (scheme, rest) = value.split_at(at);
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return Ok(None);
+    }
+    let token = rest.get(1..).unwrap_or_default().split(|byte| *byte == b' ').next().unwrap_or_default();
+    let token = std::str::from_utf8(token).ok().filter(|token| token.is_ascii());
+    let token = token.ok_or_else(Status::unauthorized)?;
+    Ok((!token.is_empty()).then_some(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, Request};
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_or_refused() {
+        type Case = (&'static [&'static [u8]], Result<Option<&'static str>, u16>);
+        let table: &[Case] = &[
+            (&[], Ok(None)),
+            (&[b"Bearer a"], Ok(Some("a"))),
+            (&[b"bEARER a b"], Ok(Some("a"))),
+            (&[b"Bearer "], Ok(None)),
+            (&[b"Bearer  a"], Ok(None)),
+            (&[b"Basic YTpi"], Ok(None)),
+            (&[b"Basic \xff"], Ok(None)),
+            (&[b"Bearer a\xff"], Err(401)),
+            (&["Bearer tökən".as_bytes()], Err(401)),
+            (&[b"Bearer a", b"Bearer b"], Err(400)),
+            (&[b"Bearer a", b"Bearer a"], Err(400)),
+            (&[b"Basic YTpi", b"Bearer a"], Err(400)),
+        ];
+        for (values, expected) in table {
+            let mut request = Request::new(());
+            for value in *values {
+                request.headers_mut().append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+            }
+            let (parts, ()) = request.into_parts();
+            assert_eq!(bearer_token(&parts).map_err(|status| status.code), *expected, "{values:?}");
+        }
+    }
 }

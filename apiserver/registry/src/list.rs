@@ -24,6 +24,9 @@ use crate::{keys, scale};
 /// How long a read waits for a revision of the future.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
+/// Objects that a list looks at before others have their turn.
+const LOOKED_AT: usize = 512;
+
 /// The token of `continue`, as kube-apiserver writes it.
 #[derive(Serialize, Deserialize)]
 struct Token {
@@ -93,7 +96,8 @@ impl Registry {
         let limit = if any_age { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;
-        Ok(page(&Listing { served, prefix: &prefix, view, revision }, &entries, start, &selection, limit))
+        let listing = Listing { served, prefix: &prefix, view, revision };
+        Ok(page(&listing, &entries, start, &selection, limit).await)
     }
 
     /// The revision that the list must show; `None`: the current one.
@@ -157,7 +161,7 @@ struct Listing<'a> {
     revision: u64,
 }
 
-fn page(
+async fn page(
     listing: &Listing<'_>,
     entries: &[Arc<Stored>],
     start: Option<String>,
@@ -176,8 +180,13 @@ fn page(
     };
     let mut rest = entries.iter().skip(from);
     let mut last: &str = "";
+    let mut looked_at = 0;
     while list.items.len() < limit {
         let Some(stored) = rest.next() else { return list };
+        looked_at += 1;
+        if looked_at % LOOKED_AT == 0 {
+            tokio::task::yield_now().await;
+        }
         last = stored.key.as_str();
         if selection.matches(view, &stored.value, stored.mod_revision.0) {
             let object = view.text(served, &stored.value, stored.mod_revision.0);

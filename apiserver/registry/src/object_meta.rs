@@ -1,6 +1,6 @@
 //! `metadata`: its schema, and the rules it must keep in every kind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
 
 use machinery::field::{FieldError, FieldErrorKind};
@@ -245,9 +245,9 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>, strategy: &dyn Strat
     if strategy.qualified_finalizers() {
         return Vec::new();
     }
+    let before: BTreeSet<&str> = old.into_iter().flat_map(meta::finalizers).collect();
     meta::finalizers(object)
-        .filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name))
-        .filter(|name| old.is_none_or(|old| !meta::finalizers(old).any(|other| other == *name)))
+        .filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name) && !before.contains(name))
         .map(|name| {
             let path = if name.contains('.') { " including a path (/)" } else { "" };
             format!(
@@ -260,22 +260,20 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>, strategy: &dyn Strat
 /// Removes owner references that repeat an earlier one (as a whole), and answers the warning that says so.
 pub(crate) fn dedup_owners(object: &mut Value) -> Option<String> {
     let owners = object.get_mut("metadata")?.get_mut("ownerReferences")?.as_array_mut()?;
-    let mut seen: Vec<Value> = Vec::new();
+    let mut seen = HashSet::new();
     let mut repeated: Vec<String> = Vec::new();
-    for owner in owners.iter() {
-        if seen.contains(owner) {
-            let uid = owner["uid"].as_str().unwrap_or_default().to_owned();
-            if !repeated.contains(&uid) {
-                repeated.push(uid);
-            }
-        } else {
-            seen.push(owner.clone());
+    let mut repeated_once = HashSet::new();
+    owners.retain(|owner| {
+        let first = seen.insert(owner.clone());
+        let uid = owner["uid"].as_str().unwrap_or_default();
+        if !first && repeated_once.insert(uid.to_owned()) {
+            repeated.push(uid.to_owned());
         }
-    }
+        first
+    });
     if repeated.is_empty() {
         return None;
     }
-    *owners = seen;
     Some(format!(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         repeated.join(", ")

@@ -31,6 +31,12 @@ impl Registry {
         self.0.definitions.read().served(group, version, plural)
     }
 
+    /// Bytes of an object as it is stored; 0 where there is none.
+    pub fn stored_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
+        let key = crate::keys::object(&served.definition, namespace, name);
+        self.0.storage.get(&key).map_or(0, |entry| entry.value.len())
+    }
+
     /// All resources, as they are now.
     pub fn definitions(&self) -> Arc<Definitions> {
         self.0.definitions.read().clone()

@@ -7,15 +7,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT, VARY,
-    WARNING,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use machinery::status::Status;
 use serde_json::Value;
 
+use crate::aside::aside;
 use crate::body::Body;
 use crate::limits;
 use crate::negotiate::{Encoding, Media, negotiate_error};
+use crate::warnings;
 
 /// The content type of plain texts.
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
@@ -98,7 +99,7 @@ impl Answer {
     pub(crate) fn finish(mut self, request: &HeaderMap, warnings: &[String]) -> Response<Body> {
         let size: usize = self.pieces.iter().map(Bytes::len).sum();
         if size >= limits::GZIP_FROM_BYTES && accepts_gzip(request) {
-            if let Some(compressed) = gzip(&self.pieces) {
+            if let Some(compressed) = aside(size, || gzip(&self.pieces)) {
                 self.pieces = vec![compressed];
                 self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
@@ -112,24 +113,8 @@ impl Answer {
         if let Some(content_type) = self.content_type {
             headers.insert(CONTENT_TYPE, content_type);
         }
-        add_warnings(headers, warnings);
+        warnings::add(headers, warnings);
         response
-    }
-}
-
-/// One `Warning` header for each different text.
-pub(crate) fn add_warnings(headers: &mut HeaderMap, warnings: &[String]) {
-    for (at, warning) in warnings.iter().enumerate() {
-        if warnings.iter().take(at).any(|earlier| earlier == warning) {
-            continue;
-        }
-        let plain: String = warning.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let quoted = plain.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
-            headers.append(WARNING, value);
-        } else if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
-            headers.append(WARNING, value);
-        }
     }
 }
 

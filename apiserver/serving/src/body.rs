@@ -8,9 +8,16 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http_body::{Frame, SizeHint};
+use machinery::clock::Clock;
+
+use crate::connections::Sending;
 
 /// What an answer carries: nothing, bytes in one or many pieces, or a stream that ends when it will.
-pub struct Body(Inner);
+pub struct Body {
+    inner: Inner,
+    /// Where it is noted whether the peer takes it.
+    sending: Option<(Sending, Clock)>,
+}
 
 enum Inner {
     Pieces { pieces: VecDeque<Bytes>, left: u64 },
@@ -30,12 +37,18 @@ impl Body {
     pub fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let left = pieces.iter().map(|piece| piece.len() as u64).sum();
-        Self(Inner::Pieces { pieces, left })
+        Self { inner: Inner::Pieces { pieces, left }, sending: None }
     }
 
     /// Bytes as they come.
     pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        Self(Inner::Stream(Box::pin(stream)))
+        Self { inner: Inner::Stream(Box::pin(stream)), sending: None }
+    }
+
+    /// Notes in `sending` whether the peer takes it.
+    pub(crate) fn noted(mut self, sending: Sending, clock: Clock) -> Self {
+        self.sending = Some((sending, clock));
+        self
     }
 }
 
@@ -63,7 +76,7 @@ impl<T: Into<Bytes>> From<T> for Body {
 
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
+        match &self.inner {
             Inner::Pieces { left, .. } => write!(f, "Body({left} bytes)"),
             Inner::Stream(_) => f.write_str("Body(stream)"),
         }
@@ -78,7 +91,7 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut self.0 {
+        let next = match &mut self.inner {
             Inner::Pieces { pieces, left } => Poll::Ready(next_frame(pieces).map(|bytes| {
                 *left -= bytes.len() as u64;
                 Ok(Frame::data(bytes))
@@ -86,15 +99,20 @@ impl http_body::Body for Body {
             Inner::Stream(stream) => {
                 stream.as_mut().poll_next(context).map(|next| next.map(|bytes| Ok(Frame::data(bytes))))
             }
+        };
+        if let Some((sending, clock)) = &self.sending {
+            // The next piece is asked for when this one has gone out.
+            sending.waits(next.is_ready().then(|| clock.monotonic()));
         }
+        next
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Inner::Pieces { left: 0, .. })
+        matches!(&self.inner, Inner::Pieces { left: 0, .. })
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.inner {
             Inner::Pieces { left, .. } => SizeHint::with_exact(*left),
             Inner::Stream(_) => SizeHint::default(),
         }

@@ -1,7 +1,7 @@
 //! Requests in flight: how many there may be, and whose turn it is. A flow is what one user sends.
 //!
-//! Invariant: no flow holds all seats, and a free seat goes to the flows that wait in turn. So a client that sends without end
-//! waits for itself, and everyone else is answered.
+//! Invariant: no flow holds more than half of what the others leave, and a free seat goes to the flows that wait in turn. So a client that
+//! sends without end waits for itself, and everyone else is answered. Masters have seats of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,14 +11,15 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::limits::{FLOW_REQUESTS, FLOW_WAITING, REQUESTS, WAITING};
+use crate::limits::{FLOW_WAITING, WAITING};
 
 /// The seats of one server.
-#[derive(Default)]
 pub(crate) struct Flows(Mutex<State>);
 
-#[derive(Default)]
 struct State {
+    seats: usize,
+    /// … of one flow.
+    flow_seats: usize,
     running: usize,
     flows: BTreeMap<Arc<str>, Flow>,
     /// The flows with a queue; the one whose turn is next stands first.
@@ -48,6 +49,22 @@ impl Drop for Seat {
 }
 
 impl Flows {
+    /// So many seats, of which one flow may hold so many.
+    pub(crate) fn new(seats: usize, flow_seats: usize) -> Arc<Self> {
+        let (flows, turns) = (BTreeMap::new(), VecDeque::new());
+        Arc::new(Self(Mutex::new(State { seats, flow_seats, running: 0, flows, turns })))
+    }
+
+    /// A seat, if one is free.
+    pub(crate) fn try_enter(self: &Arc<Self>, user: &str) -> Option<Seat> {
+        let mut state = self.0.lock();
+        let flow: Arc<str> = user.into();
+        state.may_run(&flow).then(|| {
+            state.run(&flow);
+            Seat { flows: self.clone(), flow }
+        })
+    }
+
     /// Waits for a seat.
     ///
     /// # Errors
@@ -76,7 +93,10 @@ pub(crate) fn too_many() -> Status {
 
 impl State {
     fn may_run(&self, flow: &str) -> bool {
-        self.running < REQUESTS && self.flows.get(flow).is_none_or(|flow| flow.running < FLOW_REQUESTS)
+        let own = self.flows.get(flow).map_or(0, |flow| flow.running);
+        // Of what the others leave, one flow gets half: a few of them cannot take all seats.
+        let left = self.seats + own - self.running;
+        self.running < self.seats && own < self.flow_seats.min(left / 2).max(1)
     }
 
     fn run(&mut self, flow: &Arc<str>) {

@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
+use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 /// More than this is sent while the connection goes on writing.
 const GATHERED_BYTES: usize = 64 * 1024;
@@ -21,6 +23,11 @@ const KEPT_BYTES: usize = 4 * 1024;
 
 struct State<S> {
     stream: S,
+    clock: Clock,
+    /// Bytes that the stream took so far.
+    sent: u64,
+    /// Since when the stream takes no bytes, while there are some.
+    unsent: Option<Instant>,
     written: BytesMut,
     /// What sending ended with; the next write reports it.
     failed: Option<io::ErrorKind>,
@@ -31,11 +38,18 @@ struct State<S> {
 impl<S: AsyncWrite + Unpin> State<S> {
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.written.is_empty() {
-            let sent = ready!(Pin::new(&mut self.stream).poll_write(context, &self.written))?;
+            let Poll::Ready(sent) = Pin::new(&mut self.stream).poll_write(context, &self.written) else {
+                let clock = &self.clock;
+                self.unsent.get_or_insert_with(|| clock.monotonic());
+                return Poll::Pending;
+            };
+            let sent = sent?;
             if sent == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.written.advance(sent);
+            self.sent += sent as u64;
+            self.unsent = None;
         }
         if self.written.capacity() > KEPT_BYTES {
             self.written = BytesMut::new();
@@ -49,8 +63,26 @@ pub(crate) struct Gather<S>(Arc<Mutex<State<S>>>);
 
 impl<S> Gather<S> {
     /// Around `stream`. Until [`Gathered::new`], flushing sends at once.
-    pub(crate) fn new(stream: S) -> Self {
-        Self(Arc::new(Mutex::new(State { stream, written: BytesMut::new(), failed: None, gathering: false })))
+    pub(crate) fn new(stream: S, clock: Clock) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            stream,
+            clock,
+            sent: 0,
+            unsent: None,
+            written: BytesMut::new(),
+            failed: None,
+            gathering: false,
+        })))
+    }
+
+    /// Bytes that the peer's system took so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.0.lock().sent
+    }
+
+    /// Since when it takes none, while there are some.
+    pub(crate) fn unsent(&self) -> Option<Instant> {
+        self.0.lock().unsent
     }
 
     /// Another handle on the same stream.
@@ -196,7 +228,7 @@ mod tests {
     #[tokio::test]
     async fn frames_of_one_turn_are_sent_together() {
         let recorder = Recorder::default();
-        let mut stream = Gather::new(recorder.clone());
+        let mut stream = Gather::new(recorder.clone(), Clock::system());
         let handle = stream.handle();
         // As a handshake does.
         frames(&mut stream, &[5, 7]).await.unwrap();
@@ -218,7 +250,7 @@ mod tests {
     #[tokio::test]
     async fn what_sending_ends_with_shows_at_the_next_write() {
         let recorder = Recorder::default();
-        let mut stream = Gather::new(recorder.clone());
+        let mut stream = Gather::new(recorder.clone(), Clock::system());
         let handle = stream.handle();
         recorder.0.lock().1 = true;
         let connection = async move {

@@ -15,7 +15,8 @@ pub type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 impl Shared {
     /// The answer of a health path; `None` when it is none.
     pub(crate) fn health(&self, path: &str, query: &Query) -> Option<Result<Answer, Status>> {
-        let (endpoint, one) = path.trim_start_matches('/').split_once('/').unwrap_or((path.get(1..)?, ""));
+        let path = path.strip_prefix('/')?;
+        let (endpoint, one) = path.split_once('/').unwrap_or((path, ""));
         if !matches!(endpoint, "healthz" | "livez" | "readyz") {
             return None;
         }

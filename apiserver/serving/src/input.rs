@@ -12,26 +12,44 @@ use registry::{Input, Served};
 use serde_json::Value;
 
 use crate::limits;
-use crate::metrics::Metrics;
 use crate::negotiate::ACCEPTED;
+use crate::server::Shared;
 
-/// Reads a body to its end.
-///
-/// # Errors
-/// 413 above [`limits::BODY_BYTES`], 504 when it takes longer than [`limits::BODY`], 400 when the connection breaks.
-pub(crate) async fn read<B>(body: B, metrics: &Metrics) -> Result<Bytes, Status>
-where
-    B: http_body::Body,
-    B::Data: Into<Bytes>,
-{
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
-    match tokio::time::timeout(limits::BODY, collect(body)).await {
-        Ok(read) => read,
-        Err(_) => {
-            metrics.limit("body");
-            Err(Status::timeout("the request's body did not arrive in time"))
+impl Shared {
+    /// Reads a body to its end.
+    ///
+    /// # Errors
+    /// 413 above [`limits::BODY_BYTES`], 504 when it takes longer than [`limits::BODY`], 503 when the server stops meanwhile, 400
+    /// when the connection breaks.
+    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Status>
+    where
+        B: http_body::Body,
+        B::Data: Into<Bytes>,
+    {
+        if body.is_end_stream() {
+            return Ok(Bytes::new());
+        }
+        let stopped = async {
+            self.stop.cancelled().await;
+            self.clock.sleep(limits::UPLOAD_AT_SHUTDOWN).await;
+        };
+        let read = async {
+            tokio::select! {
+                biased;
+                read = collect(body) => read,
+                () = stopped => {
+                    self.metrics.limit("upload_at_shutdown");
+                    let why = "the server stops, and the request's body has not arrived";
+                    Err(Status::new(503, "ServiceUnavailable", why))
+                }
+            }
+        };
+        match tokio::time::timeout(limits::BODY, read).await {
+            Ok(read) => read,
+            Err(_) => {
+                self.metrics.limit("body");
+                Err(Status::timeout("the request's body did not arrive in time"))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use registry::EventType;
 
 /// How many events are kept.
 const KEPT: usize = 64;
-/// Larger objects are not kept.
+/// Larger objects are not kept: their text is sent in [`pieces`].
 const KEPT_BYTES: usize = 64 * 1024;
 
 struct Kept {
@@ -26,24 +26,27 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// The line of an event as JSON. Watchers of one event share its object, and so its line.
-    pub(crate) fn of(&self, kind: EventType, object: &Bytes) -> Bytes {
+    /// The line of an event as JSON, `None` for a large one. Watchers of one event share its object, and so its line.
+    pub(crate) fn of(&self, kind: EventType, object: &Bytes) -> Option<Bytes> {
         let place = object.as_ptr() as usize / 64 % KEPT;
-        let Some(slot) = self.0.get(place).filter(|_| object.len() <= KEPT_BYTES) else {
-            return line(kind, std::slice::from_ref(object));
-        };
-        let mut slot = slot.lock();
+        let mut slot = self.0.get(place).filter(|_| object.len() <= KEPT_BYTES)?.lock();
         if let Some(kept) = &*slot
             && kept.kind == kind
             && kept.object.as_ptr() == object.as_ptr()
             && kept.object.len() == object.len()
         {
-            return kept.line.clone();
+            return Some(kept.line.clone());
         }
         let line = line(kind, std::slice::from_ref(object));
         *slot = Some(Kept { kind, object: object.clone(), line: line.clone() });
-        line
+        Some(line)
     }
+}
+
+/// The line of an event whose object is not copied, so that many who watch it hold it once.
+pub(crate) fn pieces(kind: EventType, object: &Bytes) -> [Bytes; 3] {
+    let head = format!("{{\"type\":\"{}\",\"object\":", kind.as_str());
+    [Bytes::from(head), object.clone(), Bytes::from_static(b"}\n")]
 }
 
 /// A watch event as a line of JSON around an object in pieces.
@@ -68,11 +71,18 @@ mod tests {
     fn one_line_for_one_event() {
         let lines = Lines::default();
         let object = Bytes::from_static(b"{\"a\":1}");
-        let first = lines.of(EventType::Added, &object);
+        let first = lines.of(EventType::Added, &object).unwrap();
         assert_eq!(first, "{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n");
-        assert_eq!(lines.of(EventType::Added, &object.clone()).as_ptr(), first.as_ptr());
-        assert_eq!(lines.of(EventType::Modified, &object), "{\"type\":\"MODIFIED\",\"object\":{\"a\":1}}\n");
-        let start = lines.of(EventType::Modified, &object.slice(..0));
+        assert_eq!(lines.of(EventType::Added, &object.clone()).unwrap().as_ptr(), first.as_ptr());
+        let other = lines.of(EventType::Modified, &object).unwrap();
+        assert_eq!(other, "{\"type\":\"MODIFIED\",\"object\":{\"a\":1}}\n");
+        let start = lines.of(EventType::Modified, &object.slice(..0)).unwrap();
         assert_eq!(start, "{\"type\":\"MODIFIED\",\"object\":}\n");
+        let large = Bytes::from(vec![b' '; KEPT_BYTES + 1]);
+        assert_eq!(lines.of(EventType::Added, &large), None);
+        let pieces = pieces(EventType::Added, &large);
+        assert_eq!(pieces.concat(), line(EventType::Added, &[large.clone()]));
+        assert_eq!(pieces[1].as_ptr(), large.as_ptr());
+        assert!(lines.of(EventType::Added, &large.slice(1..)).is_some());
     }
 }

@@ -1,12 +1,13 @@
 //! Takes connections and feeds their requests to a [`Server`].
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use access::{User, certificate};
-use http::Request;
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,11 +16,12 @@ use parking_lot::RwLock;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::body::Body;
+use crate::connections::{Connection, Connections, Presence, Verdict};
 use crate::gather::{Gather, Gathered};
 use crate::limits;
 use crate::server::Server;
@@ -58,7 +60,7 @@ pub struct Listener {
     /// Cancelled when connections shall end after the request that they are at.
     closing: CancellationToken,
     http: Arc<auto::Builder<TokioExecutor>>,
-    connections: Arc<Semaphore>,
+    connections: Connections,
 }
 
 /// How long to wait before the next try when the system refuses connections.
@@ -86,7 +88,7 @@ impl Listener {
             tls,
             closing: CancellationToken::new(),
             http: Arc::new(http),
-            connections: Arc::new(Semaphore::new(limits::CONNECTIONS)),
+            connections: Connections::default(),
         }
     }
 
@@ -103,14 +105,18 @@ impl Listener {
                 Some(_) = tasks.join_next() => continue,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Without it small answers wait for the client's acknowledgement. An error means it is gone.
                     let _ = stream.set_nodelay(true);
                     let listener = self.clone();
-                    tasks.spawn(async move { listener.serve_stream(stream).await });
+                    tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
+                    // What the system lacks are open files, mostly.
+                    if self.connections.shed() {
+                        self.reached("open_files");
+                    }
                     self.server.shared.clock.sleep(ACCEPT_AGAIN).await;
                 }
             }
@@ -130,69 +136,142 @@ impl Listener {
         self.closing.cancel();
     }
 
-    /// Serves one connection, however it was made, until either side closes it. A connection above
-    /// [`limits::CONNECTIONS`] is closed at once.
+    /// Serves one connection, however it was made, until either side closes it. Where there are too many, it or another one is closed.
     pub async fn serve_stream<S>(&self, stream: S)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let Ok(_permit) = self.connections.try_acquire() else {
-            self.server.shared.metrics.limit("connections");
-            tracing::warn!("too many connections");
-            return;
-        };
-        let stream = Gather::new(stream);
+        self.serve_peer(stream, None).await;
+    }
+
+    /// The same, for a connection from this address.
+    async fn serve_peer<S>(&self, stream: S, peer: Option<IpAddr>)
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let (connection, full) = self.connections.enter(peer, self.server.shared.clock.monotonic());
+        if let Some(limit) = full {
+            self.reached(limit);
+        }
+        tokio::select! {
+            biased;
+            () = connection.ended() => tracing::debug!(?peer, "closed, since others need the place"),
+            () = self.handshake(stream, &connection) => {}
+        }
+    }
+
+    async fn handshake<S>(&self, stream: S, connection: &Connection)
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let stream = Gather::new(stream, self.server.shared.clock.clone());
         let gather = stream.handle();
         let Some(tls) = &self.tls else {
-            return self.serve_http(stream, gather, None).await;
+            return self.serve_http(stream, gather, connection, None).await;
         };
         let handshake = TlsAcceptor::from(tls.current()).accept(stream);
-        match tokio::time::timeout(limits::HANDSHAKE, handshake).await {
-            Err(_) => self.server.shared.metrics.limit("handshake"),
-            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake"),
-            Ok(Ok(stream)) => {
+        let handshake = self.closing.run_until_cancelled(tokio::time::timeout(limits::HANDSHAKE, handshake));
+        match handshake.await {
+            None => {}
+            Some(Err(_)) => self.reached("handshake"),
+            Some(Ok(Err(error))) => tracing::debug!(%error, "TLS handshake"),
+            Some(Ok(Ok(stream))) => {
                 let certificates = stream.get_ref().1.peer_certificates();
                 let user = certificates
                     .and_then(|certificates| certificates.first())
                     .and_then(|certificate| certificate::user(certificate));
-                self.serve_http(stream, gather, user).await;
+                self.serve_http(stream, gather, connection, user).await;
             }
         }
     }
 
     /// Serves HTTP on `stream`, which writes to `gather`.
-    async fn serve_http<S, G>(&self, stream: S, gather: Gather<G>, user: Option<User>)
-    where
+    async fn serve_http<S, G>(
+        &self,
+        stream: S,
+        gather: Gather<G>,
+        connection: &Connection,
+        user: Option<User>,
+    ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         G: AsyncWrite + Unpin,
     {
-        let server = self.server.clone();
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            let server = server.clone();
-            if let Some(user) = &user {
-                request.extensions_mut().insert(user.clone());
-            }
-            async move { Ok::<_, std::convert::Infallible>(server.handle(request).await) }
+        let (server, presence) = (self.server.clone(), connection.presence());
+        if let Some(user) = &user {
+            server.shared.signed_in(&presence, user);
+        }
+        let service = service_fn(move |request: Request<Incoming>| {
+            answer(server.clone(), presence.clone(), user.clone(), request)
         });
-        let connection = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
-        let mut connection = Gathered::new(gather, connection);
-        let ended = tokio::select! {
+        let http = self.http.serve_connection_with_upgrades(TokioIo::new(stream), service);
+        let mut http = Gathered::new(gather.handle(), http);
+        let verdict = tokio::select! {
             biased;
-            () = self.closing.cancelled() => {
-                connection.connection().graceful_shutdown();
-                connection.await
-            }
-            ended = &mut connection => ended,
+            () = self.closing.cancelled() => Verdict::Idle,
+            ended = &mut http => return self.note_end(ended),
+            verdict = self.watch_over(connection, &gather) => verdict,
         };
-        if let Err(error) = ended {
-            if let Some(error) = error.downcast_ref::<hyper::Error>() {
-                if error.is_timeout() {
-                    self.server.shared.metrics.limit("headers");
-                } else if error.is_parse_too_large() {
-                    self.server.shared.metrics.limit("header_bytes");
-                }
+        if verdict == Verdict::Stalled {
+            return;
+        }
+        http.connection().graceful_shutdown();
+        loop {
+            let before = gather.sent();
+            if let Ok(ended) = tokio::time::timeout(limits::QUIET, &mut http).await {
+                return self.note_end(ended);
             }
-            tracing::debug!(%error, "connection");
+            if !connection.is_answering() && gather.sent() - before < limits::QUIET_BYTES {
+                return;
+            }
         }
     }
+
+    /// Waits until the connection has to end, and why.
+    async fn watch_over<G>(&self, connection: &Connection, gather: &Gather<G>) -> Verdict {
+        let clock = &self.server.shared.clock;
+        loop {
+            match connection.verdict(clock.monotonic(), gather.unsent()) {
+                Verdict::Later(time) => clock.sleep(time).await,
+                verdict => {
+                    self.reached(if verdict == Verdict::Stalled { "stalled" } else { "idle" });
+                    return verdict;
+                }
+            }
+        }
+    }
+
+    fn note_end(&self, ended: Result<(), Box<dyn std::error::Error + Send + Sync>>) {
+        let Err(error) = ended else { return };
+        if let Some(error) = error.downcast_ref::<hyper::Error>() {
+            if error.is_timeout() {
+                self.reached("headers");
+            } else if error.is_parse_too_large() {
+                self.reached("header_bytes");
+            }
+        }
+        tracing::debug!(%error, "connection");
+    }
+
+    fn reached(&self, limit: &'static str) {
+        self.server.shared.metrics.limit(limit);
+    }
+}
+
+/// Answers one request of a connection, which notes what it is at.
+async fn answer(
+    server: Server,
+    presence: Presence,
+    user: Option<User>,
+    mut request: Request<Incoming>,
+) -> Result<Response<Body>, std::convert::Infallible> {
+    let clock = server.shared.clock.clone();
+    let answering = presence.clone().begin(clock.monotonic());
+    match user {
+        Some(user) => drop(request.extensions_mut().insert(user)),
+        // A request of it may say who it is.
+        None => drop(request.extensions_mut().insert(presence)),
+    }
+    let response = server.handle(request).await;
+    let sending = answering.send(clock.monotonic());
+    Ok(response.map(|body| body.noted(sending, clock)))
 }

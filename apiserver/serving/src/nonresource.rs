@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::CACHE_CONTROL;
 use http::request::Parts;
@@ -23,18 +22,12 @@ use crate::server::Shared;
 pub(crate) type GivenPath = Arc<dyn Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>;
 
 impl Shared {
-    /// Answers a request for a path that is no resource. Nothing here reads a body.
-    pub(crate) async fn other_path<B>(self: &Arc<Self>, parts: &Parts, _body: B) -> Reply
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
-        let path = parts.uri.path();
+    /// Answers a request for a path that is no resource: the text that permission was asked for. Nothing here reads a body.
+    pub(crate) async fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
         if let Some(reply) = self.given_path(path, parts).await {
             return reply;
         }
-        let query = Query::parse(parts.uri.query().unwrap_or_default());
-        let known = self.only_get(path, parts).or_else(|| self.health(path, &query));
+        let known = self.only_get(path, parts).or_else(|| self.health(path, query));
         let answer = match known {
             Some(Ok(answer)) => answer,
             Some(Err(status)) => Answer::error(&status, &parts.headers),

@@ -5,16 +5,20 @@ use std::time::Duration;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::selector::FieldSelector;
 use machinery::status::Status;
 use registry::{Served, Subresource};
 
-use crate::answer::{Answer, add_warnings, wants_pretty};
+use crate::answer::{Answer, wants_pretty};
+use crate::aside::aside;
 use crate::body::Body;
+use crate::flows::Seat;
 use crate::handle::{Asked, Reply};
 use crate::limits;
 use crate::negotiate::{Media, Offer, negotiate};
 use crate::server::Shared;
 use crate::transform::Form;
+use crate::warnings as warning_headers;
 use crate::watch::{self, Stage};
 
 impl Asked<'_> {
@@ -23,7 +27,7 @@ impl Asked<'_> {
     /// # Errors
     /// 406.
     pub(crate) fn media(&self, served: &Served, streams: bool) -> Result<Media, Status> {
-        let kind = match self.subresource() {
+        let kind = match self.target.part() {
             Subresource::Scale if served.definition.built_in => ("autoscaling/v1", "Scale"),
             // Of a custom object everything is JSON or YAML.
             _ => (&*served.api_version(), &*served.definition.kind),
@@ -34,16 +38,6 @@ impl Asked<'_> {
         Ok(media)
     }
 
-    /// The part of the object that is asked for.
-    pub(crate) fn subresource(&self) -> Subresource {
-        match self.path.subresource.as_str() {
-            "status" => Subresource::Status,
-            "scale" => Subresource::Scale,
-            "finalize" => Subresource::Finalize,
-            _ => Subresource::None,
-        }
-    }
-
     fn include(&self) -> &str {
         self.query.get("includeObject").unwrap_or_default()
     }
@@ -52,9 +46,10 @@ impl Asked<'_> {
 impl Shared {
     pub(crate) async fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
-        let namespace = asked.path.objects_namespace();
+        let namespace = asked.target.namespace();
         let version = asked.query.get("resourceVersion").unwrap_or_default();
-        let got = self.registry.get(served, namespace, &asked.path.name, asked.subresource(), version).await;
+        let got =
+            self.registry.get(served, namespace, asked.target.name(), asked.target.part(), version).await;
         let object = got?;
         Ok(self.show(200, &object, asked, served, media)?.into())
     }
@@ -81,12 +76,14 @@ impl Shared {
         let media = asked.media(served, false)?;
         let options = asked.query.list_options()?;
         let mut context = asked.context();
-        let listing = self.registry.list(&mut context, served, asked.path.objects_namespace(), &options);
+        let listing = self.registry.list(&mut context, served, asked.target.namespace(), &options);
         let listed = tokio::time::timeout(limits::REQUEST, listing).await;
         warnings.append(&mut context.warnings);
         let list = listed.map_err(|_| self.late("the list took too long"))??;
         let form = Form::of_list(media.convert, served, asked.include())?;
-        Ok(Answer::json(200, form.list(&list, served, self.clock.now()), media).into())
+        let bytes = list.items.iter().map(|item| item.object.len()).sum();
+        let now = self.clock.now();
+        Ok(aside(bytes, || Answer::json(200, form.list(&list, served, now), media)).into())
     }
 
     pub(crate) async fn watch(
@@ -94,6 +91,7 @@ impl Shared {
         asked: &Asked<'_>,
         served: &Served,
         warnings: &[String],
+        seat: Option<Seat>,
     ) -> Result<Reply, Status> {
         let media = asked.media(served, true)?;
         let lasts = match asked.query.number("timeoutSeconds")? {
@@ -105,10 +103,11 @@ impl Shared {
             let error = FieldError::bare(FieldErrorKind::Forbidden, "resourceVersionMatch", why);
             return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
         }
-        let options = asked.query.watch_options();
+        let mut options = asked.query.watch_options();
+        select_name(&mut options.field_selector, asked.target.name())?;
         let form = Form::of_object(media.convert, served, asked.include())?;
         let mut context = asked.context();
-        let namespace = asked.path.objects_namespace();
+        let namespace = asked.target.namespace();
         let watch = self.registry.watch(&mut context, served, namespace, &options).await?;
         let stage = Stage {
             watch,
@@ -119,13 +118,31 @@ impl Shared {
             bookmarks: options.bookmarks,
             lasts,
             stop: self.stop.clone(),
+            _seat: seat,
             counted: self.metrics.watch(&served.definition.group, &served.definition.plural),
         };
         let mut response = Response::new(Body::stream(watch::stream(stage)));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.encoding.stream_type()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-        add_warnings(headers, &[warnings, &context.warnings].concat());
+        warning_headers::add(headers, &[warnings, &context.warnings].concat());
         Ok(Reply::Response(Box::new(response)))
     }
+}
+
+/// Narrows a selector to the name in the path of a watch, if there is one.
+fn select_name(selector: &mut String, name: &str) -> Result<(), Status> {
+    if name.is_empty() {
+        return Ok(());
+    }
+    let terms = FieldSelector::parse(selector).map_err(Status::bad_request)?.terms;
+    let found = terms.iter().find(|term| term.equal && term.field == "metadata.name");
+    if !terms.is_empty() && found.is_none_or(|term| term.value != name) {
+        return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
+    }
+    if terms.is_empty() {
+        let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
+        *selector = format!("metadata.name={escaped}");
+    }
+    Ok(())
 }

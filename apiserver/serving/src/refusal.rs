@@ -1,9 +1,8 @@
-//! What a resource does not have: paths of the wrong scope, verbs and subresources that are not served.
+//! What a path does not have: verbs and formats that are not served there.
 
 use machinery::status::Status;
 use registry::Served;
 
-use crate::answer::Answer;
 use crate::handle::{Asked, Reply};
 use crate::verb::Verb;
 use crate::writes::PatchKind;
@@ -14,23 +13,18 @@ pub(crate) fn refusal(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply
 }
 
 fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
-    let path = asked.path;
+    let target = asked.target;
     let definition = &served.definition;
-    let namespaced = !path.objects_namespace().is_empty();
-    let across = definition.namespaced && !namespaced;
-    let wrong_scope = (!definition.namespaced && namespaced)
-        || (across && (!path.name.is_empty() || !definition.is_stored()));
-    let wrong_scope = wrong_scope || (!definition.is_stored() && !path.name.is_empty());
-    if wrong_scope || !path.rest.is_empty() || !has_subresource(asked, served) {
-        return Some(Err(Status::no_such_path()));
-    }
+    let across = definition.namespaced && target.namespace().is_empty();
+    let get = asked.parts.method == http::Method::GET;
     let head = asked.parts.method == http::Method::HEAD;
-    let allowed = match (asked.verb, path.subresource.as_str()) {
+    let allowed = match (target.verb(), target.subresource()) {
         _ if head => false,
+        (Verb::Watch, _) if !get => false,
         (verb, "") if across => matches!(verb, Verb::List | Verb::Watch),
-        (Verb::Create, "") if !path.name.is_empty() => false,
+        (Verb::Create, "") if !target.name().is_empty() => false,
         (Verb::Watch, "") => definition.verbs.contains(&"watch"),
-        (verb, "") if path.name.is_empty() => {
+        (verb, "") if target.name().is_empty() => {
             matches!(verb, Verb::List | Verb::Create | Verb::DeleteCollection)
                 && definition.verbs.contains(&verb.as_str())
         }
@@ -42,19 +36,18 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
         let message = "the server does not allow this method on the requested resource";
         return Some(Err(Status::method_not_allowed(message)));
     }
-    if asked.verb == Verb::Patch && !is_patch(asked) {
+    if target.verb() == Verb::Patch && !is_patch(asked) {
         let mut status = Status::unsupported_media_type("");
         status.message = "415: Unsupported Media Type".to_owned();
         status.details = Some(serde_json::json!({}));
         return Some(Err(status));
     }
     if !acceptable(asked) {
-        let streams =
-            if path.name.is_empty() && asked.parts.method == http::Method::GET && definition.is_stored() {
-                ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-            } else {
-                ""
-            };
+        let streams = if target.name().is_empty() && get && definition.is_stored() {
+            ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        } else {
+            ""
+        };
         let message = format!(
             "406: Not Acceptable\n\nAvailable representations: {}{streams}",
             crate::negotiate::ACCEPTED
@@ -89,29 +82,16 @@ fn acceptable(asked: &Asked<'_>) -> bool {
 }
 
 fn custom(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
-    let path = asked.path;
-    let definition = &served.definition;
-    let namespaced = !path.namespace.is_empty();
-    let wrong_scope = if definition.namespaced {
-        !namespaced && !matches!(asked.verb, Verb::List | Verb::Watch)
-    } else {
-        namespaced
-    };
-    if wrong_scope || (definition.namespaced && !namespaced && !path.name.is_empty()) {
-        return Some(Ok(Answer::page_not_found().into()));
-    }
-    if !has_subresource(asked, served) {
-        return Some(Err(Status::not_found(served.resource(), &path.name)));
-    }
-    let verb = asked.verb;
-    let allowed = match path.subresource.as_str() {
+    let target = asked.target;
+    let verb = target.verb();
+    let allowed = match target.subresource() {
         "" => verb != Verb::Other,
         _ => matches!(verb, Verb::Get | Verb::Update | Verb::Patch),
     };
     if !allowed {
         return Some(Err(Status::not_supported(served.resource(), verb.as_str())));
     }
-    if path.name.is_empty() && matches!(verb, Verb::Update | Verb::Patch) {
+    if target.name().is_empty() && matches!(verb, Verb::Update | Verb::Patch) {
         let unread = match verb {
             Verb::Patch => PatchKind::of(asked, served).err(),
             _ => None,
@@ -119,14 +99,4 @@ fn custom(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {
         return Some(Err(unread.unwrap_or_else(|| Status::bad_request("name must be provided"))));
     }
     None
-}
-
-fn has_subresource(asked: &Asked<'_>, served: &Served) -> bool {
-    match asked.path.subresource.as_str() {
-        "" => true,
-        "status" => served.version.status,
-        "scale" => served.version.scale.is_some(),
-        "finalize" => served.definition.group.is_empty() && served.definition.plural == "namespaces",
-        _ => false,
-    }
 }

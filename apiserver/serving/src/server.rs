@@ -25,6 +25,7 @@ use crate::connect::{Connect, ConnectResource};
 use crate::discovery::Documents;
 use crate::flows::Flows;
 use crate::health::Check;
+use crate::limits;
 use crate::lines::Lines;
 use crate::metrics::Metrics;
 use crate::nonresource::GivenPath;
@@ -44,6 +45,12 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
     pub(crate) flows: Arc<Flows>,
+    /// The seats of those who may do everything, whom nobody else keeps waiting.
+    pub(crate) masters: Arc<Flows>,
+    /// The seats of watches.
+    pub(crate) watches: Arc<Flows>,
+    /// The seats of requests that are large.
+    pub(crate) large: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
     pub(crate) lines: Arc<Lines>,
@@ -144,7 +151,10 @@ impl Builder {
                 clock: self.clock,
                 options: self.options,
                 metrics: Metrics::default(),
-                flows: Arc::default(),
+                flows: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
+                masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
+                watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
+                large: Flows::new(limits::LARGE_REQUESTS, limits::FLOW_LARGE_REQUESTS),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
                 lines: Arc::default(),

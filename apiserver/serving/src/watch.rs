@@ -10,6 +10,7 @@ use machinery::clock::Clock;
 use registry::{EventType, Watch, WatchEvent};
 use tokio_util::sync::CancellationToken;
 
+use crate::flows::Seat;
 use crate::limits;
 use crate::lines::{self, Lines};
 use crate::metrics::WatchCount;
@@ -30,6 +31,8 @@ pub(crate) struct Stage {
     pub(crate) stop: CancellationToken,
     /// Counts this watch while it runs.
     pub(crate) counted: WatchCount,
+    /// The right to watch.
+    pub(crate) _seat: Option<Seat>,
 }
 
 struct Running {
@@ -39,6 +42,8 @@ struct Running {
     next_bookmark: BoxFuture<'static, ()>,
     first: bool,
     ended: bool,
+    /// What is left of a line that is sent in pieces, the next one last.
+    rest: Vec<Bytes>,
 }
 
 /// The body of a watch's answer.
@@ -49,6 +54,7 @@ pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static
         stop: Box::pin(stage.stop.clone().cancelled_owned()),
         first: true,
         ended: false,
+        rest: Vec::new(),
         stage,
     };
     stream::unfold(running, |mut running| async move {
@@ -64,6 +70,9 @@ fn timer(clock: &Clock, duration: Duration) -> BoxFuture<'static, ()> {
 
 impl Running {
     async fn next(&mut self) -> Option<Bytes> {
+        if let Some(piece) = self.rest.pop() {
+            return Some(piece);
+        }
         if self.ended {
             return None;
         }
@@ -91,7 +100,11 @@ impl Running {
     fn line(&mut self, event: &WatchEvent) -> Bytes {
         self.stage.counted.event();
         if matches!((&self.stage.form, self.stage.encoding), (Form::Plain, Encoding::Json)) {
-            return self.stage.lines.of(event.kind, &event.object);
+            return self.stage.lines.of(event.kind, &event.object).unwrap_or_else(|| {
+                let [head, object, end] = lines::pieces(event.kind, &event.object);
+                self.rest = vec![end, object];
+                head
+            });
         }
         let object = if event.kind == EventType::Error {
             vec![event.object.clone()]

@@ -7,6 +7,7 @@ use registry::{Context, Deleted, FieldValidation, Input, PatchBody, Served, Subr
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::aside::aside;
 use crate::handle::{Asked, Reply, expected, is_kind};
 use crate::input;
 use crate::limits;
@@ -30,13 +31,13 @@ impl Shared {
     {
         let mut context = asked.context();
         let writing = async {
-            match asked.verb {
+            match asked.target.verb() {
                 Verb::Create => self.create(asked, served, body, &mut context).await,
                 Verb::Update => self.update(asked, served, body, &mut context).await,
                 Verb::Patch => self.patch(asked, served, body, &mut context).await,
                 Verb::Delete => self.delete(asked, served, body, &mut context).await,
                 Verb::DeleteCollection => self.delete_collection(asked, served, body, &mut context).await,
-                _ => Err(Status::not_supported(served.resource(), asked.verb.as_str())),
+                _ => Err(Status::not_supported(served.resource(), asked.target.verb().as_str())),
             }
         };
         let done = tokio::time::timeout(limits::REQUEST, writing).await;
@@ -57,12 +58,15 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body, &self.metrics).await?;
+        let body = self.read(body).await?;
         apply_options(context, asked.query.write_options("CreateOptions", false)?);
-        let input = self.object(&body, format, served, context)?;
-        let namespace = asked.path.objects_namespace();
-        let written = self.registry.create(context, served, namespace, input).await?;
-        self.show(201, &written.object, asked, served, media)
+        let work = async {
+            let input = self.object(&body, format, served, context)?;
+            let namespace = asked.target.namespace();
+            let written = self.registry.create(context, served, namespace, input).await?;
+            self.show(201, &written.object, asked, served, media)
+        };
+        self.aside(&asked.user.name, body.len(), work).await
     }
 
     async fn update<B>(
@@ -78,25 +82,36 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body, &self.metrics).await?;
+        let body = self.read(body).await?;
         apply_options(context, asked.query.write_options("UpdateOptions", false)?);
         context.create_refusal = self.create_refusal(asked);
-        let subresource = asked.subresource();
-        let input = if subresource == Subresource::Scale {
-            let expected = input::Expected {
-                api_version: "autoscaling/v1",
-                kind: "Scale",
-                built_in: true,
-                strict: true,
-            };
-            input::object(&body, format, expected, |_, _| false)?
-        } else {
-            self.object(&body, format, served, context)?
+        let (namespace, name) = (asked.target.namespace(), asked.target.name());
+        let bytes = body.len() + self.registry.stored_bytes(served, namespace, name);
+        let work = async {
+            let part = asked.target.part();
+            let input = self.update_input(&body, format, part, served, context)?;
+            let written = self.registry.update(context, served, namespace, name, part, input).await?;
+            let code = if written.created { 201 } else { 200 };
+            self.show(code, &written.object, asked, served, media)
         };
-        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
-        let written = self.registry.update(context, served, namespace, name, subresource, input).await?;
-        let code = if written.created { 201 } else { 200 };
-        self.show(code, &written.object, asked, served, media)
+        self.aside(&asked.user.name, bytes, work).await
+    }
+
+    /// Decodes what an update is to write.
+    fn update_input(
+        &self,
+        body: &[u8],
+        format: input::Format,
+        part: Subresource,
+        served: &Served,
+        context: &mut Context,
+    ) -> Result<Input, Status> {
+        if part != Subresource::Scale {
+            return self.object(body, format, served, context);
+        }
+        let expected =
+            input::Expected { api_version: "autoscaling/v1", kind: "Scale", built_in: true, strict: true };
+        input::object(body, format, expected, |_, _| false)
     }
 
     /// Decodes an object of the resource.
@@ -145,25 +160,29 @@ impl Shared {
     {
         let kind = PatchKind::of(asked, served)?;
         let media = asked.media(served, false)?;
-        let body = input::read(body, &self.metrics).await?;
+        let body = self.read(body).await?;
         let options = asked.query.write_options("PatchOptions", kind == PatchKind::Apply)?;
         let force = options.force;
         apply_options(context, options);
-        let patch = match kind {
-            PatchKind::Json => PatchBody::Json(body),
-            PatchKind::Merge => PatchBody::Merge(body),
-            PatchKind::Strategic => PatchBody::Strategic(body),
-            PatchKind::Apply => {
-                let input = configuration(&body, context)?;
-                context.create_refusal = self.create_refusal(asked);
-                PatchBody::Apply { input, force }
-            }
+        let (namespace, name) = (asked.target.namespace(), asked.target.name());
+        let bytes = body.len() + self.registry.stored_bytes(served, namespace, name);
+        let work = async {
+            let patch = match kind {
+                PatchKind::Json => PatchBody::Json(body),
+                PatchKind::Merge => PatchBody::Merge(body),
+                PatchKind::Strategic => PatchBody::Strategic(body),
+                PatchKind::Apply => {
+                    let input = configuration(&body, context)?;
+                    context.create_refusal = self.create_refusal(asked);
+                    PatchBody::Apply { input, force }
+                }
+            };
+            let part = asked.target.part();
+            let written = self.registry.patch(context, served, namespace, name, part, patch).await?;
+            let code = if written.created { 201 } else { 200 };
+            self.show(code, &written.object, asked, served, media)
         };
-        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
-        let subresource = asked.subresource();
-        let written = self.registry.patch(context, served, namespace, name, subresource, patch).await?;
-        let code = if written.created { 201 } else { 200 };
-        self.show(code, &written.object, asked, served, media)
+        self.aside(&asked.user.name, bytes, work).await
     }
 
     async fn delete<B>(
@@ -178,11 +197,11 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let media = asked.media(served, false)?;
-        let body = input::read(body, &self.metrics).await?;
-        let options = input::delete_options(&body, &asked.parts.headers, served)?;
+        let body = self.read(body).await?;
+        let options = aside(body.len(), || input::delete_options(&body, &asked.parts.headers, served))?;
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
         context.dry_run = dry_run;
-        let (namespace, name) = (asked.path.objects_namespace(), asked.path.name.as_str());
+        let (namespace, name) = (asked.target.namespace(), asked.target.name());
         match self.registry.delete(context, served, namespace, name, &options).await? {
             Deleted::Object { object, accepted } => {
                 self.show(if accepted { 202 } else { 200 }, &object, asked, served, media)
@@ -203,12 +222,12 @@ impl Shared {
         B::Data: Into<Bytes>,
     {
         let media = asked.media(served, false)?;
-        let body = input::read(body, &self.metrics).await?;
+        let body = self.read(body).await?;
         let list = asked.query.list_options()?;
-        let options = input::delete_options(&body, &asked.parts.headers, served)?;
+        let options = aside(body.len(), || input::delete_options(&body, &asked.parts.headers, served))?;
         let (options, dry_run) = asked.query.delete_options(options.as_ref())?;
         context.dry_run = dry_run;
-        let namespace = asked.path.objects_namespace();
+        let namespace = asked.target.namespace();
         let deleted = self.registry.delete_collection(context, served, namespace, &options, &list).await?;
         let include = asked.query.get("includeObject").unwrap_or_default();
         let form = Form::of_list(media.convert, served, include)?;

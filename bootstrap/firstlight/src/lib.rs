@@ -14,6 +14,7 @@ pub mod inventory;
 pub mod logging;
 pub mod manifests;
 pub mod netboot;
+pub mod open_files;
 pub mod plane;
 pub mod process;
 pub mod reboot;

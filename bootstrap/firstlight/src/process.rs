@@ -21,6 +21,7 @@ use crate::cli::{ServerOptions, StoreChoice};
 use crate::directory::{DataDirectory, Running, write_private};
 use crate::inventory;
 use crate::netboot;
+use crate::open_files;
 use crate::plane::{Doors, Plane, start_controllers};
 use crate::token_keys;
 
@@ -49,6 +50,7 @@ impl Process {
     /// # Errors
     /// A directory that another process holds or that is damaged, a port in use, a disk that refuses.
     pub async fn start(options: &ServerOptions) -> Result<Self> {
+        open_files::raise_limit();
         let doors =
             Doors { clock: Clock::system(), random: Random::system(), network: Arc::new(RealNetwork) };
         let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;

@@ -137,7 +137,7 @@ impl Authenticator for Tokens {
         if let Some(user) = request.extensions.get::<User>() {
             return Ok(user.clone());
         }
-        let Some(token) = bearer_token(request) else { return Ok(User::anonymous()) };
+        let Some(token) = bearer_token(request)? else { return Ok(User::anonymous()) };
         match self.verify(token, &self.audiences()) {
             Ok((user, _)) => Ok(user),
             Err(refusal) => {

@@ -1,6 +1,7 @@
 //! Merging lists of a strategic merge patch, and their order.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -21,7 +22,24 @@ pub struct List<'a> {
 
 /// `found` without the scalars in `items`.
 pub fn without(found: Vec<Value>, items: &[Value]) -> Vec<Value> {
-    found.into_iter().filter(|item| !items.contains(item)).collect()
+    let unwanted: HashSet<String> = items.iter().map(Value::to_string).collect();
+    found.into_iter().filter(|item| !unwanted.contains(&item.to_string())).collect()
+}
+
+/// What an item is known by: its merge key's value, or all of it where there is no key.
+fn identity(item: &Value, key: &str) -> Option<String> {
+    if key.is_empty() { Some(item.to_string()) } else { item.get(key).map(Value::to_string) }
+}
+
+/// The places of items by their identity; the first counts.
+fn places(items: &[Value], key: &str) -> HashMap<String, usize> {
+    let mut places = HashMap::with_capacity(items.len());
+    for (place, item) in items.iter().enumerate() {
+        if let Some(identity) = identity(item, key) {
+            places.entry(identity).or_insert(place);
+        }
+    }
+    places
 }
 
 /// `patch` merged into `original`.
@@ -33,12 +51,9 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
         return Err(Status::generic(format!("list element types are not identical: {}", go_text(&lists))));
     }
     if maps.is_empty() {
-        let mut merged: Vec<Value> = Vec::new();
-        for item in original.iter().chain(&patch) {
-            if !merged.contains(item) {
-                merged.push(item.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let items = original.iter().chain(&patch);
+        let merged = items.filter(|item| seen.insert(item.to_string())).cloned().collect();
         return Ok(enforce_order(merged, &patch, &original, ""));
     }
     if list.key.is_empty() {
@@ -46,14 +61,18 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
     }
     let server_order = original.clone();
     let (mut merged, patch) = special_items(original, patch, list.key)?;
+    let mut known = places(&merged, list.key);
     for item in &patch {
         let Value::Object(fields) = item else { continue };
         let value = fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
-        match merged.iter_mut().find(|other| other.get(list.key) == Some(value)) {
+        match known.get(&value.to_string()).and_then(|place| merged.get_mut(*place)) {
             Some(Value::Object(found)) => {
                 *found = merge_map(std::mem::take(found), fields.clone(), list.items, false)?;
             }
-            _ => merged.extend(without_directives(item.clone())),
+            _ => {
+                known.entry(value.to_string()).or_insert(merged.len());
+                merged.extend(without_directives(item.clone()));
+            }
         }
     }
     Ok(enforce_order(merged, &patch, &server_order, list.key))
@@ -71,6 +90,7 @@ fn special_items(
     key: &str,
 ) -> Result<(Vec<Value>, Vec<Value>), Status> {
     let mut rest = Vec::new();
+    let mut deleted = HashSet::new();
     let mut replace = false;
     for item in patch {
         let Value::Object(fields) = &item else { continue };
@@ -81,7 +101,7 @@ fn special_items(
         match directive.as_str() {
             Some("delete") => {
                 let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
-                original.retain(|other| other.get(key) != Some(value));
+                deleted.insert(value.to_string());
             }
             Some("replace") => replace = true,
             Some("merge") => {
@@ -90,42 +110,41 @@ fn special_items(
             _ => return Err(bad_directive(directive, fields)),
         }
     }
-    Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
-}
-
-/// The place of `item` in `order`, by `key` or by value.
-fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
-    order.iter().position(|other| match key {
-        "" => other == item,
-        key => other.get(key).is_some() && other.get(key) == item.get(key),
-    })
+    if replace {
+        return Ok((Vec::new(), rest));
+    }
+    if !deleted.is_empty() {
+        original.retain(|other| other.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
+    }
+    Ok((original, rest))
 }
 
 /// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in
 /// before the first item that comes after it there.
 pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value], key: &str) -> Vec<Value> {
-    let (mut ordered, mut others): (Vec<Value>, Vec<Value>) =
-        items.into_iter().partition(|item| place(order, item, key).is_some());
-    let by = |order: &[Value], left: &Value, right: &Value| match (
-        place(order, left, key),
-        place(order, right, key),
-    ) {
+    let (order, server_order) = (places(order, key), places(server_order, key));
+    let place = |places: &HashMap<String, usize>, item: &Value| places.get(&identity(item, key)?).copied();
+    let placed = items.into_iter().map(|item| (place(&order, &item), place(&server_order, &item), item));
+    type Placed = (Option<usize>, Option<usize>, Value);
+    let (mut ordered, mut others): (Vec<Placed>, Vec<Placed>) =
+        placed.partition(|(place, ..)| place.is_some());
+    let by = |left: Option<usize>, right: Option<usize>| match (left, right) {
         (Some(left), Some(right)) => left.cmp(&right),
         _ => Ordering::Equal,
     };
-    ordered.sort_by(|left, right| by(order, left, right));
-    others.sort_by(|left, right| by(server_order, left, right));
+    ordered.sort_by(|left, right| by(left.0, right.0));
+    others.sort_by(|left, right| by(left.1, right.1));
     let mut result = Vec::with_capacity(ordered.len() + others.len());
     let mut others = others.into_iter().peekable();
-    for item in ordered {
-        while let Some(other) = others.peek() {
-            if by(server_order, other, &item) != Ordering::Less {
+    for (_, server_place, item) in ordered {
+        while let Some((_, other, _)) = others.peek() {
+            if by(*other, server_place) != Ordering::Less {
                 break;
             }
-            result.extend(others.next());
+            result.extend(others.next().map(|(.., item)| item));
         }
         result.push(item);
     }
-    result.extend(others);
+    result.extend(others.map(|(.., item)| item));
     result
 }

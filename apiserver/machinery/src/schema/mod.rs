@@ -16,7 +16,7 @@ mod validate;
 use std::collections::BTreeMap;
 
 pub use coerce::{coerce, validate_embedded};
-pub(crate) use correlate::{correlate as correlate_item, unchanged};
+pub(crate) use correlate::{Before, unchanged};
 pub use default::{default, drop_nulls};
 pub use lists::validate_lists;
 pub(crate) use number::show as show_number;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::correlate::{correlate, unchanged};
+use super::correlate::{Before, unchanged};
 use super::number::{Numeric, go_float, range_problem, same};
 use super::{Kind, Schema, Validation, formats, validate_embedded, validate_lists};
 use crate::cel::Known;
@@ -359,11 +359,11 @@ impl<'a> Run<'a> {
         let mut outcome = Outcome::default();
         let rules = &schema.validation;
         if let Some(items) = schema.items.as_deref() {
-            let old = old.and_then(Value::as_array);
+            let known = Before::new(schema, old.and_then(Value::as_array));
             let length = path.len();
             for (i, item) in list.iter().enumerate() {
                 path.push_str(&format!("[{i}]"));
-                let before = correlate(schema, old, item);
+                let before = known.of(schema, item);
                 outcome.merge(self.node(items, item, before, path));
                 path.truncate(length);
             }

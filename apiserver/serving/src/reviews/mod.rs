@@ -36,12 +36,15 @@ impl Shared {
     {
         let media = asked.media(served, false)?;
         let format = input::format(&asked.parts.headers)?;
-        let body = input::read(body, &self.metrics).await?;
+        let body = self.read(body).await?;
         let mut context = asked.context();
         apply_options(&mut context, asked.query.write_options("CreateOptions", false)?);
-        let input = self.object(&body, format, served, &mut context)?;
-        let namespace = asked.path.objects_namespace();
-        let object = self.registry.transient(&mut context, served, namespace, "", input);
+        let namespace = asked.target.namespace();
+        let work = async {
+            let input = self.object(&body, format, served, &mut context)?;
+            self.registry.transient(&mut context, served, namespace, "", input)
+        };
+        let object = self.aside(&asked.user.name, body.len(), work).await;
         warnings.append(&mut context.warnings);
         let object = object?;
         if matches!(media.convert, Some(Convert::PartialObjectMetadataList(_))) {

@@ -104,7 +104,8 @@ async fn a_user_who_sends_too_much_waits_and_others_do_not() {
 #[tokio::test(start_paused = true)]
 async fn with_all_seats_taken_those_who_wait_have_their_turn() {
     let crowd = Crowd::new().await;
-    let flows = limits::REQUESTS / limits::FLOW_REQUESTS;
+    // Each takes half of what is left, the last ones a seat each.
+    let flows = limits::REQUESTS.ilog2() as usize + 1;
     let mut held = Vec::new();
     for flow in 0..flows {
         held.extend((0..limits::FLOW_REQUESTS * 2).map(|_| crowd.hold(&format!("greedy-{flow}"))));
@@ -118,11 +119,57 @@ async fn with_all_seats_taken_those_who_wait_have_their_turn() {
         );
     settle().await;
     assert!(!patient.is_finished(), "all seats are taken");
-    // Two are given up, as when a client goes away: those who queued before come first, each flow once.
+    // Some are given up, as when a client goes away: those who queued before come first, each flow once.
     for one in held.drain(..=flows) {
         one.abort();
     }
     settle().await;
     assert_eq!(patient.await.unwrap(), StatusCode::OK);
     crowd.let_go.send(true).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_keeps_masters_waiting() {
+    let crowd = Crowd::new().await;
+    let server = Server::builder(crate::common::registry(&crowd.clock).await, crowd.clock.clone());
+    let server = Arc::new(server.authorizer(::access::authorize::AllowAll).build());
+    let mut waiting = Vec::new();
+    for user in 0..limits::REQUESTS {
+        let held = Held(Box::pin(std::future::pending()));
+        let request = Request::post(CONFIG_MAPS).header("content-type", "application/json");
+        let user = User::new(format!("user-{user}"), [] as [&str; 0]);
+        let request = request.extension(user).body(held).unwrap();
+        let server = server.clone();
+        waiting.push(tokio::spawn(async move { server.handle(request).await.status() }));
+    }
+    settle().await;
+    let get = |user: User| {
+        let request = Request::get(CONFIG_MAPS).extension(user).body(Full::<Bytes>::default()).unwrap();
+        server.handle(request)
+    };
+    assert_eq!(get(User::master("admin")).await.status(), StatusCode::OK);
+    let late = get(User::new("late", [] as [&str; 0])).await.status();
+    assert_eq!(late, StatusCode::TOO_MANY_REQUESTS, "all seats but those are taken");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_of_a_user_below_at_and_above_the_limit() {
+    let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+    let server = Server::builder(crate::common::registry(&clock).await, clock.clone());
+    let server = server.authorizer(::access::authorize::AllowAll).build();
+    let watch = |user: User| {
+        let request = Request::get(format!("{CONFIG_MAPS}?watch=true")).extension(user);
+        server.handle(request.body(Full::<Bytes>::default()).unwrap())
+    };
+    let user = |name: &str| User::new(name, [] as [&str; 0]);
+    let mut held = Vec::new();
+    for _ in 0..limits::FLOW_WATCHES {
+        held.push(watch(user("eve")).await);
+    }
+    assert!(held.iter().all(|answer| answer.status() == StatusCode::OK));
+    assert_eq!(watch(user("eve")).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(watch(user("bob")).await.status(), StatusCode::OK);
+    assert_eq!(watch(User::master("admin")).await.status(), StatusCode::OK);
+    held.pop();
+    assert_eq!(watch(user("eve")).await.status(), StatusCode::OK, "one has ended");
 }

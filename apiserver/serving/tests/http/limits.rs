@@ -16,7 +16,7 @@ use machinery::random::Random;
 use registry::{Options, Registry};
 use serving::{Body, Server, limits};
 use store::{Batch, Change, Engine, EngineError, Loaded, Memory, Revision, Store};
-use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::io::AsyncWriteExt;
 
 use crate::connection::{Tested, http2, request};
 
@@ -34,20 +34,6 @@ async fn slow_clients_are_shed() {
     let mut answer = Vec::new();
     drop(tokio::io::AsyncReadExt::read_to_end(&mut idle, &mut answer).await);
     assert_eq!(started.elapsed().as_secs(), limits::HEADERS.as_secs());
-}
-
-#[tokio::test(start_paused = true)]
-async fn connections_below_at_and_above_the_limit() {
-    let tested = Tested::new().await;
-    let held: Vec<DuplexStream> = (0..limits::CONNECTIONS - 1).map(|_| tested.connect()).collect();
-    tokio::task::yield_now().await;
-    let last = tested.connect_tls(None, "http/1.1").await.expect("one is free");
-    assert!(tested.connect_tls(None, "http/1.1").await.is_err(), "none is free");
-    drop((held, last));
-    for _ in 0..8 {
-        tokio::task::yield_now().await;
-    }
-    tested.connect_tls(None, "http/1.1").await.expect("all are free again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,12 +4,15 @@
 mod access;
 mod common;
 mod connection;
+mod connections;
 mod documents;
 mod flows;
 mod forms;
 mod kinds;
+mod large;
 mod limits;
 mod listener;
+mod paths;
 mod roles;
 mod tokens;
 mod verbs;

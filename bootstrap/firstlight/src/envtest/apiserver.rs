@@ -21,6 +21,7 @@ use webhook::HttpsCaller;
 use super::CONTROLLERS;
 use super::flags::Flags;
 use crate::commands::interrupted;
+use crate::open_files;
 use crate::plane::{Outside, version};
 
 /// What `--help` prints.
@@ -72,6 +73,7 @@ pub async fn run(flags: &Flags) -> Result<()> {
     for flag in flags.names().filter(|flag| !KNOWN.contains(flag)) {
         tracing::warn!(flag, "this flag has no effect here");
     }
+    open_files::raise_limit();
     let (clock, random) = (Clock::system(), Random::system());
     let address = address(flags)?;
     let tcp = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;

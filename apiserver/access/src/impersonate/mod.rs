@@ -4,6 +4,8 @@
 //! permissions: `impersonate-on:MODE:VERB` for the request, `impersonate:MODE` for each part of the identity. The oldest
 //! needs the verb `impersonate` for each part, and allows every request then.
 
+mod headers;
+
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
@@ -18,10 +20,6 @@ use crate::user::{
     service_account, service_account_groups,
 };
 
-const USER: &str = "impersonate-user";
-const GROUP: &str = "impersonate-group";
-const UID: &str = "impersonate-uid";
-const EXTRA_PREFIX: &str = "impersonate-extra-";
 /// The node that a service account's token was issued for.
 pub(crate) const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 const AUTHENTICATION: &str = "authentication.k8s.io";
@@ -71,17 +69,14 @@ impl Mode {
 /// The user that the request acts as, `None` when it has no impersonation headers. `attributes` are the request's.
 ///
 /// # Errors
-/// 400 when the headers name groups, a uid or extra but no user; 403 when the user may not impersonate, with what the first
-/// mode that is for such users lacks.
+/// 400 when the headers can't be understood, or name groups, a uid or extra but no user; 403 when the user may not impersonate,
+/// with what the first mode that is for such users lacks.
 pub fn impersonate(
     attributes: &Attributes<'_>,
     headers: &HeaderMap,
     authorizer: &dyn Authorizer,
 ) -> Result<Option<User>, Status> {
-    let asked = requested(headers);
-    if asked == User::default() {
-        return Ok(None);
-    }
+    let Some(asked) = headers::requested(headers)? else { return Ok(None) };
     if asked.name.is_empty() {
         let asked = describe(&asked);
         return Err(Status::bad_request(format!("requested {asked} without impersonating a user name")));
@@ -94,38 +89,6 @@ pub fn impersonate(
         }
     }
     Err(refusal.unwrap_or_else(|| forbidden(attributes, "")))
-}
-
-/// What the headers name, as they name it.
-fn requested(headers: &HeaderMap) -> User {
-    let text =
-        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let groups = headers.get_all(GROUP).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned);
-    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, value) in headers {
-        let Some(key) = name.as_str().strip_prefix(EXTRA_PREFIX) else { continue };
-        let Ok(value) = value.to_str() else { continue };
-        extra.entry(unescape(key)).or_default().push(value.to_owned());
-    }
-    User { name: text(USER), uid: text(UID), groups: groups.collect(), extra }
-}
-
-/// Percent escapes in a header name; what is no valid escape stays as it is.
-fn unescape(key: &str) -> String {
-    let bytes = key.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = key.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        if let Some(byte) = escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            plain.push(byte);
-            at += 3;
-        } else {
-            plain.push(bytes[at]);
-            at += 1;
-        }
-    }
-    String::from_utf8(plain).unwrap_or_else(|_| key.to_owned())
 }
 
 /// The permissions that one mode needs.

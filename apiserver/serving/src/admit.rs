@@ -1,0 +1,63 @@
+//! May they: impersonation and authorisation.
+
+use access::attributes::Resource;
+use access::authorize::{Decision, forbidden};
+use access::{Attributes, User, impersonate};
+use http::HeaderMap;
+use machinery::status::Status;
+
+use crate::handle::Asked;
+use crate::server::Shared;
+use crate::verb::Verb;
+
+/// What somebody asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// The verb; for paths that are no resources the method in lower case.
+    pub(crate) verb: &'a str,
+    /// The path without escapes.
+    pub(crate) path: &'a str,
+    pub(crate) resource: Option<Resource<'a>>,
+}
+
+impl<'a> Request<'a> {
+    fn of(self, user: &'a User) -> Attributes<'a> {
+        Attributes { user, verb: self.verb, path: self.path, resource: self.resource }
+    }
+}
+
+impl Shared {
+    /// The user as whom `user` acts.
+    ///
+    /// # Errors
+    /// 400 for headers of impersonation that can't be understood, 403 when either may not do it.
+    pub(crate) fn admit(
+        &self,
+        headers: &HeaderMap,
+        user: User,
+        request: Request<'_>,
+    ) -> Result<User, Status> {
+        let authorizer = &*self.options.authorizer;
+        let other = impersonate::impersonate(&request.of(&user), headers, authorizer)?;
+        let user = other.unwrap_or(user);
+        match self.denial(&user, request) {
+            None => Ok(user),
+            Some(status) => Err(status),
+        }
+    }
+
+    /// Why the asker may not create the object of the request, if so.
+    pub(crate) fn create_refusal(&self, asked: &Asked<'_>) -> Option<Status> {
+        let (path, resource) = (asked.parts.uri.path(), asked.target.resource());
+        let request = Request { verb: Verb::Create.as_str(), path, resource: Some(resource) };
+        self.denial(&asked.user, request)
+    }
+
+    fn denial(&self, user: &User, request: Request<'_>) -> Option<Status> {
+        let attributes = request.of(user);
+        match self.options.authorizer.authorize(&attributes) {
+            Decision::Allow => None,
+            Decision::Deny(reason) => Some(forbidden(&attributes, &reason)),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Requests with much to work on hold up neither others nor the server.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use ::access::User;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use machinery::status::Status;
+use registry::{Admission, Options, Registry, Review};
+use serde_json::{Value, json};
+use serving::{Server, limits};
+use store::{Memory, Store};
+use tokio::task::JoinHandle;
+
+use crate::common::{Harness, WIDGETS};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Works on a large object until it is told to go on.
+struct Slow {
+    working: AtomicUsize,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+struct Admitting(Arc<Slow>);
+
+impl Admission for Admitting {
+    fn mutate(&self, _: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        if object["data"]["large"].is_string() {
+            self.0.working.fetch_add(1, Ordering::SeqCst);
+            // An error means that the test is over.
+            let _ = self.0.go_on.lock().unwrap().recv();
+            self.0.working.fetch_sub(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn validate(&self, _: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+fn post(server: &Arc<Server>, user: &str, name: &str, bytes: usize) -> JoinHandle<StatusCode> {
+    let object = json!({"metadata": {"name": name}, "data": {"large": "x".repeat(bytes)}});
+    let request =
+        Request::post(MAPS).header("content-type", "application/json").extension(User::master(user));
+    let request = request.body(Full::<Bytes>::from(object.to_string())).unwrap();
+    let server = server.clone();
+    tokio::spawn(async move { server.handle(request).await.status() })
+}
+
+/// One worker, which a request would hold that is worked on in its place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn large_requests_are_worked_on_aside_and_in_turn() {
+    let clock = Clock::system();
+    let (tell, go_on) = mpsc::channel();
+    let slow = Arc::new(Slow { working: AtomicUsize::new(0), go_on: Mutex::new(go_on) });
+    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+    let options = Options { admission: vec![Arc::new(Admitting(slow.clone()))], ..Options::default() };
+    let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();
+    let server = Arc::new(Server::builder(registry, clock.clone()).build());
+    let working = |count: usize| {
+        let (slow, clock) = (slow.clone(), clock.clone());
+        async move {
+            let reached = async {
+                while slow.working.load(Ordering::SeqCst) < count {
+                    clock.sleep(Duration::from_millis(1)).await;
+                }
+            };
+            tokio::time::timeout(limits::REQUEST, reached).await.expect("as many are worked on");
+        }
+    };
+    let mut asked = vec![post(&server, "eve", "e1", limits::ASIDE_FROM_BYTES)];
+    working(1).await;
+    asked.push(post(&server, "eve", "e2", limits::ASIDE_FROM_BYTES));
+    asked.push(post(&server, "mallory", "m1", limits::ASIDE_FROM_BYTES));
+    working(limits::LARGE_REQUESTS).await;
+    // All are held; everything else is answered.
+    for path in ["/livez", MAPS] {
+        let request =
+            Request::get(path).extension(User::master("admin")).body(Full::<Bytes>::default()).unwrap();
+        let answer = tokio::time::timeout(limits::REQUEST, server.handle(request)).await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+    }
+    assert_eq!(slow.working.load(Ordering::SeqCst), limits::LARGE_REQUESTS, "no more at a time");
+    assert!(asked.iter().all(|one| !one.is_finished()));
+    drop(tell);
+    for one in asked {
+        assert_eq!(one.await.unwrap(), StatusCode::CREATED);
+    }
+}
+
+/// As many unknown fields as a body has room for.
+#[tokio::test(start_paused = true)]
+async fn many_warnings_are_cut() {
+    let harness = Harness::with_widgets().await;
+    let fields: Vec<String> = (0..200_000).map(|at| format!("\"f{at:06}\":1")).collect();
+    let body = format!(
+        "{{\"apiVersion\":\"golden.test/v1\",\"kind\":\"Widget\",\"metadata\":{{\"name\":\"a\"}},\"spec\":{{{}}}}}",
+        fields.join(",")
+    );
+    assert!(body.len() > 2_000_000 && body.len() < limits::BODY_BYTES);
+    let answer =
+        harness.call("POST", WIDGETS, &[("content-type", "application/json")], body.as_bytes()).await;
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    let warnings: Vec<_> = answer.headers.get_all("warning").iter().collect();
+    assert!(warnings.len() > 100, "{}", warnings.len());
+    let characters: usize = warnings.iter().map(|warning| warning.len() - "299 - \"\"".len()).sum();
+    assert!(characters < limits::WARNING_CHARACTERS * 2, "{characters}");
+}
+
+/// Everything that grows with the items of one list, at a size where work that grows with its square takes minutes.
+#[tokio::test(start_paused = true)]
+async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
+    let harness = Harness::with_widgets().await;
+    let strategic = [("content-type", "application/strategic-merge-patch+json")];
+    let made = harness.post(MAPS, &json!({"metadata": {"name": "a"}})).await;
+    assert_eq!(made.code, 201, "{}", made.text());
+    let owner =
+        |at: usize| json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": format!("u{at:05}")});
+    let owners: Vec<Value> = (0..20_000).map(owner).collect();
+    let finalizers: Vec<String> = (0..60_000).map(|at| format!("a.b/f{at:05}")).collect();
+    for metadata in [json!({"finalizers": finalizers}), json!({"ownerReferences": owners})] {
+        // Twice: new ones, and then ones that are there.
+        for _ in 0..2 {
+            let body = json!({"metadata": metadata}).to_string();
+            assert!(body.len() < limits::BODY_BYTES);
+            let answer = harness.call("PATCH", &format!("{MAPS}/a"), &strategic, body.as_bytes()).await;
+            assert_eq!(answer.code, 200, "{}", answer.text().get(..300).unwrap_or_default());
+        }
+        let body = json!({"metadata": {"finalizers": null, "ownerReferences": null}}).to_string();
+        let answer = harness.call("PATCH", &format!("{MAPS}/a"), &strategic, body.as_bytes()).await;
+        assert_eq!(answer.code, 200);
+    }
+    let twice: Vec<Value> = (0..30_000).map(|at| owner(at / 2)).collect();
+    let object = json!({"metadata": {"name": "b", "ownerReferences": twice}});
+    let answer = harness.post(MAPS, &object).await;
+    assert_eq!(answer.code, 201, "{}", answer.text().get(..300).unwrap_or_default());
+    assert!(answer.headers.contains_key("warning"));
+}
+
+/// What a client sends in its query and headers is read once.
+#[tokio::test(start_paused = true)]
+async fn long_queries_and_headers() {
+    let harness = Harness::new().await;
+    let accept = "application/json;q=0.1;a=b;c=d,".repeat(2_000);
+    let answer = harness.accept(MAPS, &accept).await;
+    assert_eq!(answer.code, 200);
+    let labels: Vec<String> = (0..2_000).map(|at| format!("k{at}!=v{at}")).collect();
+    let fields: Vec<String> = (0..800).map(|at| format!("metadata.name!=n{at}")).collect();
+    let many = "x=1&".repeat(3_000);
+    let path = format!("{MAPS}?{many}labelSelector={}&fieldSelector={}", labels.join(","), fields.join(","));
+    let response = harness.send("GET", &path, &[], b"").await;
+    assert_eq!(response.status(), StatusCode::OK);
+    drop(response.into_body().collect().await);
+}

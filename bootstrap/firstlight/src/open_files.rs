@@ -1,0 +1,28 @@
+//! How many files the process may have open; each connection is one.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the limit to the highest that the system allows. Systems start programs with a low one, for the sake of those that
+/// use `select`.
+pub fn raise_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return;
+    }
+    let highest = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, highest) {
+        tracing::warn!(%error, limit = limit.current, "cannot raise the number of open files");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_the_highest() {
+        raise_limit();
+        let limit = getrlimit(Resource::Nofile);
+        assert_eq!(limit.current, limit.maximum);
+    }
+}
