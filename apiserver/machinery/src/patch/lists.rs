@@ -1,6 +1,6 @@
 //! Merging lists of a strategic merge patch, and their order.
 
-use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,8 @@ pub struct List<'a> {
 
 /// `found` without the scalars in `items`.
 pub fn without(found: Vec<Value>, items: &[Value]) -> Vec<Value> {
-    found.into_iter().filter(|item| !items.contains(item)).collect()
+    let gone = Places::new(items, "");
+    found.into_iter().filter(|item| gone.of(item).is_none()).collect()
 }
 
 /// `patch` merged into `original`.
@@ -33,12 +34,9 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
         return Err(Status::generic(format!("list element types are not identical: {}", go_text(&lists))));
     }
     if maps.is_empty() {
-        let mut merged: Vec<Value> = Vec::new();
-        for item in original.iter().chain(&patch) {
-            if !merged.contains(item) {
-                merged.push(item.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let merged = original.iter().chain(&patch).filter(|item| seen.insert(item.to_string()));
+        let merged = merged.cloned().collect();
         return Ok(enforce_order(merged, &patch, &original, ""));
     }
     if list.key.is_empty() {
@@ -46,14 +44,20 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
     }
     let server_order = original.clone();
     let (mut merged, patch) = special_items(original, patch, list.key)?;
+    let mut places = Places::new(&merged, list.key);
     for item in &patch {
         let Value::Object(fields) = item else { continue };
-        let value = fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
-        match merged.iter_mut().find(|other| other.get(list.key) == Some(value)) {
+        fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
+        match places.of(item).and_then(|place| merged.get_mut(place)) {
             Some(Value::Object(found)) => {
                 *found = merge_map(std::mem::take(found), fields.clone(), list.items, false)?;
             }
-            _ => merged.extend(without_directives(item.clone())),
+            _ => {
+                if let Some(item) = without_directives(item.clone()) {
+                    places.add(&item, merged.len());
+                    merged.push(item);
+                }
+            }
         }
     }
     Ok(enforce_order(merged, &patch, &server_order, list.key))
@@ -71,6 +75,7 @@ fn special_items(
     key: &str,
 ) -> Result<(Vec<Value>, Vec<Value>), Status> {
     let mut rest = Vec::new();
+    let mut deleted = HashSet::new();
     let mut replace = false;
     for item in patch {
         let Value::Object(fields) = &item else { continue };
@@ -81,7 +86,7 @@ fn special_items(
         match directive.as_str() {
             Some("delete") => {
                 let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
-                original.retain(|other| other.get(key) != Some(value));
+                deleted.insert(value.to_string());
             }
             Some("replace") => replace = true,
             Some("merge") => {
@@ -90,42 +95,63 @@ fn special_items(
             _ => return Err(bad_directive(directive, fields)),
         }
     }
+    if !deleted.is_empty() {
+        original.retain(|other| other.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
+    }
     Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
 }
 
-/// The place of `item` in `order`, by `key` or by value.
-fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
-    order.iter().position(|other| match key {
-        "" => other == item,
-        key => other.get(key).is_some() && other.get(key) == item.get(key),
-    })
+/// Where items stand in a list, by their key or, where there is none, by their value; the first of those that are the same.
+struct Places<'k> {
+    key: &'k str,
+    found: HashMap<String, usize>,
+}
+
+impl<'k> Places<'k> {
+    fn new(list: &[Value], key: &'k str) -> Self {
+        let mut places = Self { key, found: HashMap::new() };
+        list.iter().enumerate().for_each(|(place, item)| places.add(item, place));
+        places
+    }
+
+    fn identity(&self, item: &Value) -> Option<String> {
+        match self.key {
+            "" => Some(item.to_string()),
+            key => item.get(key).map(Value::to_string),
+        }
+    }
+
+    fn add(&mut self, item: &Value, place: usize) {
+        if let Some(identity) = self.identity(item) {
+            self.found.entry(identity).or_insert(place);
+        }
+    }
+
+    fn of(&self, item: &Value) -> Option<usize> {
+        self.found.get(&self.identity(item)?).copied()
+    }
 }
 
 /// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in
 /// before the first item that comes after it there.
 pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value], key: &str) -> Vec<Value> {
-    let (mut ordered, mut others): (Vec<Value>, Vec<Value>) =
-        items.into_iter().partition(|item| place(order, item, key).is_some());
-    let by = |order: &[Value], left: &Value, right: &Value| match (
-        place(order, left, key),
-        place(order, right, key),
-    ) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        _ => Ordering::Equal,
-    };
-    ordered.sort_by(|left, right| by(order, left, right));
-    others.sort_by(|left, right| by(server_order, left, right));
+    let (order, server_order) = (Places::new(order, key), Places::new(server_order, key));
+    // With its place in the order, and in that of the server.
+    let placed = items.into_iter().map(|item| (order.of(&item), server_order.of(&item), item));
+    let (mut ordered, mut others): (Vec<_>, Vec<_>) = placed.partition(|(place, _, _)| place.is_some());
+    ordered.sort_by_key(|(place, ..)| *place);
+    others.sort_by_key(|(_, place, _)| place.unwrap_or(usize::MAX));
     let mut result = Vec::with_capacity(ordered.len() + others.len());
     let mut others = others.into_iter().peekable();
-    for item in ordered {
-        while let Some(other) = others.peek() {
-            if by(server_order, other, &item) != Ordering::Less {
+    for (_, place, item) in ordered {
+        while let Some((_, other, _)) = others.peek() {
+            if !other.zip(place).is_some_and(|(other, place)| other < place) {
                 break;
             }
-            result.extend(others.next());
+            result.extend(others.next().map(|(.., other)| other));
         }
         result.push(item);
     }
-    result.extend(others);
+    result.extend(others.map(|(.., other)| other));
     result
 }
