@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::limits::MAX_ALLOWED_TEXT;
+
 /// The kinds of field error, with the `reason` each has in a `Status` cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldErrorKind {
@@ -85,16 +87,16 @@ impl FieldError {
 
     /// The value is none of `allowed`.
     pub fn not_supported(field: impl Into<String>, value: &Value, allowed: &[Value]) -> Self {
-        let allowed: Vec<String> = allowed
-            .iter()
-            .map(|value| value.as_str().map_or_else(|| quote(&value.to_string()), quote))
-            .collect();
-        Self::new(
-            FieldErrorKind::NotSupported,
-            field,
-            value,
-            format!("supported values: {}", allowed.join(", ")),
-        )
+        let mut detail = "supported values: ".to_owned();
+        for (index, value) in allowed.iter().enumerate() {
+            detail.push_str(if index > 0 { ", " } else { "" });
+            if detail.len() > MAX_ALLOWED_TEXT {
+                detail.push_str(&format!("and {} more", allowed.len() - index));
+                break;
+            }
+            detail.push_str(&value.as_str().map_or_else(|| quote(&value.to_string()), quote));
+        }
+        Self::new(FieldErrorKind::NotSupported, field, value, detail)
     }
 
     /// An error without a value (`Required`, `Forbidden`, `Too long`, `Too many`).

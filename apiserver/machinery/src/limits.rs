@@ -22,7 +22,10 @@ pub const MAX_CEL_PROBLEMS: usize = 100;
 pub const MAX_CEL_PROBLEMS_TEXT: usize = 64 * 1024;
 
 /// Values that one evaluation of a CEL expression copies, compares or makes, 16 bytes of text being one of them.
-pub const MAX_CEL_CALL_WORK: u64 = 10_000_000;
+pub const MAX_CEL_CALL_WORK: u64 = 5_000_000;
+
+/// Items that one function of a CEL expression makes.
+pub const MAX_CEL_ITEMS: usize = 1_000_000;
 
 /// Bytes of one text that a CEL expression makes.
 pub const MAX_CEL_TEXT: usize = 10 * 1024 * 1024;
@@ -48,6 +51,9 @@ pub const MAX_JSON_PATCH_OPERATIONS: usize = 10_000;
 /// Bytes that the copies of one JSON patch add, as JSON.
 pub const MAX_JSON_PATCH_COPIES: usize = 3 * 1024 * 1024;
 
+/// Values that the operations of one JSON patch add, copy and move.
+pub const MAX_JSON_PATCH_VALUES: usize = 5_000_000;
+
 /// Managers with operation `Update` before the oldest are merged into `ancient-changes`.
 pub const MAX_UPDATE_MANAGERS: usize = 10;
 
@@ -61,6 +67,10 @@ pub const MAX_DECODE_PROBLEMS: usize = 100;
 /// long as the document.
 pub const MAX_DECODE_PROBLEMS_TEXT: usize = 256 * 1024;
 
+/// Bytes of the paths to all fields and items of one document together. Whatever looks at a document names fields by their path, and
+/// a name at the top that is as long as half a document would be written for each of 100 000 fields below.
+pub const MAX_PATHS_TEXT: usize = 128 * 1024 * 1024;
+
 /// Aliases in one YAML document.
 pub const MAX_YAML_ALIASES: usize = 100;
 
@@ -73,8 +83,21 @@ pub const MAX_YAML_TEXT: usize = 8 * 1024 * 1024;
 /// Filters in one another in a JSONPath: `[?(@.a[?(@.b)])]`.
 pub const MAX_PATH_FILTERS: usize = 16;
 
+/// States of one pattern, about: what repetitions repeat counts as often as they say.
+pub const MAX_PATTERN_SIZE: u64 = 200_000;
+
+/// States of all patterns of one CustomResourceDefinition.
+pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
+
 /// Compiled patterns of schemas that are kept to be shared.
 pub const MAX_SHARED_PATTERNS: usize = 256;
+
+/// Values, and pieces of eight bytes of text, that validating types and values of one object looks at. An object of three mebibytes
+/// has at most 1.5 million; each alternative of its schema looks at them again.
+pub const MAX_VALIDATION_WORK: u64 = 8_000_000;
+
+/// Bytes of the values that one error says are allowed.
+pub const MAX_ALLOWED_TEXT: usize = 16 * 1024;
 
 /// Errors of one object that validation gathers; nobody reads further.
 pub const MAX_FIELD_ERRORS: usize = 1000;

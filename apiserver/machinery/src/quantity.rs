@@ -4,6 +4,9 @@
 pub const SHAPE: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
+/// More digits than a value has.
+const DIGITS: i32 = 40;
+
 /// How the suffix is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -79,6 +82,8 @@ fn number(digits: &str, format: Format, power: i32) -> Option<(i128, i32)> {
         }
         _ => exponent = exponent.checked_add(power)?,
     }
+    // So many digits later only the rounding is left.
+    exponent = exponent.max(-9 - DIGITS);
     while exponent < -9 {
         // Rounded away from zero.
         let up = if value % 10 == 0 { 0 } else { value.signum() };

@@ -52,7 +52,7 @@ fn check(cases: Vec<Case>, many: usize) {
 fn through(decoded: Result<decode::Decoded, String>) -> Result<(), String> {
     let value = decoded?.value;
     let again = decode::own(value.to_string().as_bytes());
-    assert_eq!(again.as_ref(), Some(&value.clone()));
+    assert_eq!(again.as_ref().ok(), Some(&value.clone()));
     let schema =
         Schema::parse(&json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})).unwrap();
     let mut object = json!({"metadata": {"name": "a"}, "spec": value});
@@ -138,7 +138,7 @@ fn managed_fields() {
         let fields = nested("{\"f:a\":", "{}", "}", levels);
         let mut live = json!({"apiVersion": "v1", "kind": "T", "metadata": {"name": "a", "uid": "u"}});
         live["metadata"]["managedFields"] = json!([{"manager": "o", "operation": "Apply", "apiVersion": "v1",
-            "fieldsType": "FieldsV1", "fieldsV1": decode::own(fields.as_bytes()).unwrap()}]);
+            "fieldsType": "FieldsV1", "fieldsV1": decode::own::<Value>(fields.as_bytes()).unwrap()}]);
         let schema = Schema::default();
         let now = Clock::system().now();
         let writer = Writer {
@@ -264,8 +264,8 @@ fn rules() {
             case("additions", |levels| "1".to_owned() + &" + 1".repeat(levels) + " > 0", 2),
             case("conditions", |levels| "true ? true : ".repeat(levels) + "true", 1),
             case("conditions in conditions", |levels| nested("(true ? ", "true", " : true)", levels), 2),
-            case("indices", |levels| "[[1]]".to_owned() + &".map(x, [x])".repeat(levels) + " != []", 3),
-            case("macros", |levels| nested("[1].all(x, ", "true", ")", levels), 1),
+            case("indices", |levels| "[[1]]".to_owned() + &".map(x, [x])".repeat(levels) + " != []", 4),
+            case("macros", |levels| nested("[1].all(x, ", "true", ")", levels), 2),
             case("calls", |levels| nested("dyn(", "true", ")", levels), 1),
             case("receivers", |levels| "'a'".to_owned() + &".trim()".repeat(levels) + " == 'a'", 2),
             case("optionals", |levels| nested("optional.of(", "1", ")", levels) + ".hasValue()", 2),
@@ -309,7 +309,7 @@ fn paths_of_columns() {
         limit: MAX_PATH_FILTERS - less,
         refusal: "more than 16 filters are nested",
     };
-    check(vec![case("filters", |levels| nested(".a[?(@", ".a", ")]", levels), 0)], 100_000);
+    check(vec![case("filters", |levels| nested(".a[?(@", ".a", ")]", levels), 0)], 20_000);
     let long = ".a".repeat(1_000_000);
     assert!(on_a_small_stack(move || Path::parse(&long)).is_ok());
 }

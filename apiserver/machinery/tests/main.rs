@@ -15,3 +15,4 @@ mod patch;
 mod protobuf;
 mod selector;
 mod table;
+mod work;

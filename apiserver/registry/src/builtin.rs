@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use machinery::decode::Problems;
 use machinery::schema::{Kind, Schema};
 use machinery::types::{GoPlace, LazySchema, Presence};
 use serde_json::Value;
@@ -18,10 +19,10 @@ pub(crate) fn decode(
     schema: &Schema,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    let mut walk = Walk { unknown: Vec::new(), root: Root::new(definition) };
+    let mut walk = Walk { unknown: Problems::default(), root: Root::new(definition) };
     let mut path = Vec::new();
     walk.object(schema, object, &mut path)?;
-    Ok(walk.unknown)
+    Ok(walk.unknown.into_paths())
 }
 
 /// Checks the types of a `DeleteOptions`.
@@ -32,12 +33,12 @@ pub fn check_delete_options(options: &mut Value) -> Result<(), String> {
     const NAME: &str = "meta.v1.DeleteOptions";
     static SCHEMA: LazyLock<LazySchema> = LazyLock::new(|| LazySchema::new(NAME.to_owned()));
     let root = Root { kind: "DeleteOptions".to_owned(), type_name: NAME.to_owned() };
-    let mut walk = Walk { unknown: Vec::new(), root };
+    let mut walk = Walk { unknown: Problems::default(), root };
     walk.object(SCHEMA.get(), options, &mut Vec::new())
 }
 
 struct Walk {
-    unknown: Vec<String>,
+    unknown: Problems,
     root: Root,
 }
 
@@ -75,7 +76,7 @@ impl Walk {
                 }
                 _ if schema.preserve_unknown_fields => {}
                 _ => {
-                    self.unknown.push(path.join(".").replace(".[", "["));
+                    self.unknown.note(|| path.join(".").replace(".[", "["));
                     map.remove(&key);
                 }
             }

@@ -45,7 +45,7 @@ pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Val
 }
 
 fn parse(text: &[u8]) -> Option<Value> {
-    machinery::decode::own(text)
+    machinery::decode::own(text).ok()
 }
 
 fn no_json() -> Status {

@@ -36,7 +36,7 @@ impl Registry {
         let (stored, _) = self.storage().range(&crate::keys::namespace(&served.definition, ""));
         for other in stored {
             let entry = Entry { revision: other.mod_revision.0, value: other.value.clone() };
-            let waits = serde_json::from_slice::<Value>(&entry.value).is_ok_and(|other| {
+            let waits = machinery::decode::own::<Value>(&entry.value).is_ok_and(|other| {
                 let conditions = other["status"]["conditions"].as_array();
                 other["spec"]["group"] == group
                     && conditions.is_some_and(|list| {
@@ -52,7 +52,7 @@ impl Registry {
 
     /// Sets the conditions of a CustomResourceDefinition as its controllers would, and serves what it defines.
     async fn serve(&self, served: &Served, entry: &Entry) {
-        let Ok(mut object) = serde_json::from_slice::<Value>(&entry.value) else { return };
+        let Ok(mut object) = machinery::decode::own::<Value>(&entry.value) else { return };
         let name = meta::name(&object).to_owned();
         let before = object["status"].clone();
         self.establish(&mut object);

@@ -113,7 +113,7 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
     let Some(crds) = definitions.get(CRDS.0, CRDS.1).cloned() else { return };
     let (stored, _) = storage.range(&keys::namespace(&crds, ""));
     for entry in stored {
-        let Ok(crd) = serde_json::from_slice::<Value>(&entry.value) else { continue };
+        let Ok(crd) = machinery::decode::own::<Value>(&entry.value) else { continue };
         if !machinery::crd::is_established(&crd) {
             continue;
         }

@@ -364,6 +364,6 @@ impl Registry {
 
 fn as_scale(target: &Target<'_>, written: &Written) -> Result<Written, Status> {
     let object = machinery::decode::own(&written.object)
-        .ok_or_else(|| Status::internal("a stored object is no JSON"))?;
+        .map_err(|_| Status::internal("a stored object is no JSON"))?;
     Ok(Written { object: get(target.served, &object)?, created: written.created })
 }

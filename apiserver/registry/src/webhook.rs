@@ -229,14 +229,14 @@ impl Registry {
     ) -> Option<Value> {
         let definitions = self.definitions();
         let key = crate::keys::object(definitions.get(group, plural)?, namespace, name);
-        machinery::decode::own(&self.storage().get(&key)?.value)
+        machinery::decode::own(&self.storage().get(&key)?.value).ok()
     }
 
     pub(crate) fn stored_objects(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
         let definitions = self.definitions();
         let Some(definition) = definitions.get(group, plural) else { return Vec::new() };
         let (stored, _) = self.storage().range(&crate::keys::namespace(definition, namespace));
-        stored.iter().filter_map(|entry| machinery::decode::own(&entry.value)).collect()
+        stored.iter().filter_map(|entry| machinery::decode::own(&entry.value).ok()).collect()
     }
 }
 
@@ -260,7 +260,7 @@ fn read(response: &WebhookResponse) -> Result<Value, String> {
 
 /// What client-go makes of a response that is no success: the message of a `Status`, else words for the code.
 fn unsuccessful(response: &WebhookResponse) -> String {
-    if let Ok(status) = serde_json::from_slice::<Value>(&response.body)
+    if let Ok(status) = machinery::decode::json(&response.body).map(|decoded| decoded.value)
         && status["kind"] == "Status"
         && let Some(message) = status["message"].as_str()
     {

@@ -145,8 +145,8 @@ pub(crate) fn gzip(pieces: &[Bytes]) -> Option<Bytes> {
 
 fn rewritten(pieces: &[Bytes], write: impl Fn(&Value) -> Vec<u8>) -> Vec<Bytes> {
     match machinery::decode::own(&pieces.concat()) {
-        Some(value) => vec![Bytes::from(write(&value))],
-        None => pieces.to_vec(),
+        Ok(value) => vec![Bytes::from(write(&value))],
+        Err(_) => pieces.to_vec(),
     }
 }
 

@@ -92,7 +92,7 @@ impl Table {
 
     /// A Table of one row.
     pub(crate) fn of_object(&self, object: &Bytes, now: DateTime<Utc>, with_heading: bool) -> Vec<Bytes> {
-        let value: Value = serde_json::from_slice(object).unwrap_or_default();
+        let value: Value = machinery::decode::own(object).unwrap_or_default();
         let resource_version = json!({"resourceVersion": machinery::meta::resource_version(&value)});
         let mut pieces = vec![self.head(&resource_version.to_string(), with_heading)];
         self.row(object, &value, now, &mut pieces);
@@ -107,7 +107,7 @@ impl Table {
             if at > 0 {
                 pieces.push(Bytes::from_static(b","));
             }
-            let value: Value = serde_json::from_slice(&item.object).unwrap_or_default();
+            let value: Value = machinery::decode::own(&item.object).unwrap_or_default();
             self.row(&item.object, &value, now, &mut pieces);
         }
         pieces.push(Bytes::from_static(b"]}\n"));

@@ -124,7 +124,7 @@ impl<K: Kind> Watcher<K> {
     fn event(&self, event: WatchEvent<Box<RawValue>>, version: &mut String) -> Result<Option<End>> {
         let what = || format!("watch {}", K::plural(&self.dynamic));
         let decode = |text: &str| -> Result<K> {
-            serde_json::from_str(text).map_err(|error| Error::json(what(), error))
+            machinery::decode::own(text.as_bytes()).map_err(|error| Error::json(what(), error))
         };
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {

@@ -55,7 +55,7 @@ fn warnings(header: &str) -> Vec<String> {
 fn decode(out: &mut Response, body: &[u8]) {
     let parsed = match &out.content_type {
         _ if body.is_empty() => return,
-        kind if kind.contains("json") => machinery::decode::own(body),
+        kind if kind.contains("json") => machinery::decode::own(body).ok(),
         kind if kind.contains("yaml") => machinery::decode::yaml(body).ok().map(|decoded| decoded.value),
         _ => None,
     };

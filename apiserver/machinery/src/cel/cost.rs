@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use super::types::Type;
 use crate::schema::Schema;
-pub use sizes::occurrences;
+pub use sizes::{Declared, declare, occurrences};
 use sizes::{Place, Size};
 
 /// Cost of making a list.

@@ -40,7 +40,7 @@ impl Quantity {
                     value = value.checked_mul(1024).ok_or(SHAPE)?;
                 }
             }
-            (_, power) => exponent += power,
+            (_, power) => exponent = exponent.checked_add(power).ok_or(SHAPE)?,
         }
         Ok(Self { value: if negative { -value } else { value }, exponent })
     }
@@ -53,7 +53,7 @@ impl Quantity {
     fn aligned(&self, other: &Self) -> Option<(i128, i128, i32)> {
         let exponent = self.exponent.min(other.exponent);
         let scale = |q: &Self| {
-            let by = u32::try_from(q.exponent - exponent).ok()?;
+            let by = u32::try_from(i64::from(q.exponent) - i64::from(exponent)).ok()?;
             q.value.checked_mul(10i128.checked_pow(by)?)
         };
         Some((scale(self)?, scale(other)?, exponent))
@@ -126,7 +126,7 @@ fn suffix_of(suffix: &str) -> Result<(u32, i32), &'static str> {
         _ => {
             let digits = suffix.strip_prefix(['e', 'E']).ok_or(SHAPE)?;
             let power: i32 = digits.parse().map_err(|_| SHAPE)?;
-            if power.abs() > 30 {
+            if !(-30..=30).contains(&power) {
                 return Err(SHAPE);
             }
             (10, power)

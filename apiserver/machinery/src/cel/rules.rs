@@ -10,7 +10,7 @@ use super::eval::{self, Scope};
 use super::value::Val;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_CEL_OBJECT_COST, MAX_FIELD_ERRORS, MIN_CEL_EVALUATION_COST};
-use crate::schema::{self, Before, Kind, Rule, Schema};
+use crate::schema::{self, Kind, OldItems, Rule, Schema};
 
 /// The compiled rules of one schema node, in the order of its rules; compiled when first used.
 /// Equality and cloning ignore them: they derive from the rules.
@@ -91,10 +91,10 @@ impl Walk {
         match new {
             Value::Array(list) => {
                 let Some(items) = schema.items.as_deref().filter(|items| items.has_rules) else { return };
-                let known = Before::new(schema, old.and_then(Value::as_array));
+                let old = OldItems::new(schema, old.and_then(Value::as_array));
                 for (i, item) in list.iter().enumerate() {
                     path.push_str(&format!("[{i}]"));
-                    self.node(items, item, known.of(schema, item), path);
+                    self.node(items, item, old.of(item), path);
                     path.truncate(length);
                 }
             }

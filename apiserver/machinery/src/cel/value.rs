@@ -139,6 +139,7 @@ impl<'a> Val<'a> {
         match self {
             Val::Text(text) => work::text(text.len()),
             Val::Bytes(bytes) => work::text(bytes.len()),
+            Val::List(items) => work::count(items.len()),
             _ => {}
         }
     }

@@ -7,9 +7,12 @@
 use std::cell::Cell;
 
 use crate::limits::MAX_CEL_CALL_WORK;
+use crate::schema::formats;
 
 /// Bytes of text that count as one value.
 const TEXT: usize = 16;
+/// Work of one state of a pattern.
+const STATE: u64 = 50;
 /// Work that costs one of cel-go's units.
 const PER_COST: u64 = 10;
 /// Work that no further cost is taken for: what small values need.
@@ -32,6 +35,12 @@ pub fn count(values: usize) {
 /// Counts `bytes` bytes of text.
 pub fn text(bytes: usize) {
     count(bytes / TEXT);
+}
+
+/// Counts the compilation of a pattern, whose states are more work than values are. False when the evaluation may do no more.
+pub fn pattern(pattern: &str) -> bool {
+    count(usize::try_from(formats::size(pattern).saturating_mul(STATE)).unwrap_or(usize::MAX));
+    !is_exceeded()
 }
 
 /// Whether the evaluation has done more than it may.

@@ -6,14 +6,17 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::decode::Problems;
+
 /// Checks the types below `spec` and `status`, removes unknown fields, and gives the rest the shape that
 /// decoding and encoding gives it in Go; returns the paths of the unknown fields, sorted. `metadata` is left alone.
 ///
 /// # Errors
 /// The words of Go's decoder, without `CustomResourceDefinition in version "v1" cannot be handled as`.
 pub fn decode(object: &mut Value) -> Result<Vec<String>, String> {
-    let mut unknown = Vec::new();
+    let mut unknown = Problems::default();
     walk(object, "CustomResourceDefinition", "", "", &mut unknown)?;
+    let mut unknown = unknown.into_paths();
     unknown.sort();
     Ok(unknown)
 }
@@ -114,7 +117,7 @@ fn walk(
     go_struct: &str,
     path: &str,
     names: &str,
-    unknown: &mut Vec<String>,
+    unknown: &mut Problems,
 ) -> Result<(), String> {
     let (Some(fields), Some(map)) = (fields(go_struct), value.as_object_mut()) else { return Ok(()) };
     let mut gone = Vec::new();
@@ -122,7 +125,7 @@ fn walk(
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let Some((go_type, mark)) = fields.get(key.as_str()).copied() else {
             gone.push(key.clone());
-            unknown.push(path);
+            unknown.note(|| path);
             continue;
         };
         let names = if names.is_empty() { key.clone() } else { format!("{names}.{key}") };
@@ -175,7 +178,7 @@ fn field(
     go_type: &str,
     path: &str,
     names: &str,
-    unknown: &mut Vec<String>,
+    unknown: &mut Problems,
 ) -> Result<(), String> {
     if value.is_null() || go_type == "any" {
         return Ok(());

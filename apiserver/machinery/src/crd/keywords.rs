@@ -167,7 +167,10 @@ fn pattern_problem(pattern: &str) -> Option<String> {
     if pattern.is_empty() {
         return None;
     }
-    crate::schema::formats::shared(pattern).err()?;
+    let error = crate::schema::formats::shared(pattern).err()?;
+    if matches!(*error, regex::Error::CompiledTooBig(_)) {
+        return Some("expression too large".to_owned());
+    }
     if let Some(at) = pattern.find("(?") {
         let length = if pattern[at..].starts_with("(?<") { 4 } else { 3 };
         let part: String = pattern[at..].chars().take(length).collect();

@@ -8,8 +8,8 @@ use super::{
     conversion, defaults, invalid, keywords, list, names, required, rules, structural, text, unsupported,
 };
 use crate::field::{FieldError, FieldErrorKind};
-use crate::schema::Schema;
 use crate::schema::names::dns1035_label;
+use crate::schema::{Schema, formats};
 
 /// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
 pub fn validate(object: &Value) -> Vec<FieldError> {
@@ -21,7 +21,7 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
         errors.push(invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
     }
     errors.extend(names::group(text(object, "/spec/group")));
-    errors.extend(spec(object, None));
+    errors.extend(formats::limited(|| spec(object, None)));
     errors.extend(names::validate(
         object.pointer("/status/acceptedNames").unwrap_or(&Value::Null),
         "status.acceptedNames",
@@ -51,7 +51,7 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         immutable("/spec/scope", "spec.scope");
         immutable("/spec/names/kind", "spec.names.kind");
     }
-    errors.extend(spec(new, Some(old)));
+    errors.extend(formats::limited(|| spec(new, Some(old))));
     errors.extend(stored_versions(new));
     if names::approval(old).is_empty() {
         errors.extend(names::approval(new));

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Decoded, Format, Problems, number};
-use crate::limits::MAX_DEPTH;
+use super::{Decoded, Format, LONG_PATHS, Problems, number};
+use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT};
 
 /// Decodes one JSON document. The error is a sentence as Go's decoder words it.
 pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
-    let mut reader = Reader { bytes, position: 0, depth: 0, path: Vec::new(), problems: Problems::default() };
+    let mut reader = Reader::new(bytes);
     let value = reader.value()?;
     reader.space();
     match reader.peek() {
@@ -34,6 +34,9 @@ struct Reader<'a> {
     position: usize,
     depth: usize,
     path: Vec<Step>,
+    /// Bytes of the names in `path`, and of those of every value so far.
+    length: usize,
+    lengths: usize,
     problems: Problems,
 }
 
@@ -55,8 +58,8 @@ fn written(bytes: &[u8], path: &[Step]) -> String {
                 if !text.is_empty() {
                     text.push('.');
                 }
-                let (path, problems) = (Vec::new(), Problems::default());
-                let mut reader = Reader { bytes, position: *position, depth: 0, path, problems };
+                let mut reader = Reader::new(bytes);
+                reader.position = *position;
                 text.push_str(&reader.string().unwrap_or_default());
             }
             Step::Index(index) => text.push_str(&format!("[{index}]")),
@@ -65,7 +68,19 @@ fn written(bytes: &[u8], path: &[Step]) -> String {
     text
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            position: 0,
+            depth: 0,
+            path: Vec::new(),
+            length: 0,
+            lengths: 0,
+            problems: Problems::default(),
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
@@ -88,6 +103,10 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Result<Value, String> {
+        self.lengths += self.length;
+        if self.lengths > MAX_PATHS_TEXT {
+            return Err(LONG_PATHS.to_owned());
+        }
         match self.next_token()? {
             b'{' => self.nested(Self::object),
             b'[' => self.nested(Self::array),
@@ -122,8 +141,11 @@ impl Reader<'_> {
                 b'"' => {}
                 byte => return Err(invalid(byte, "looking for beginning of object key string")),
             }
-            self.path.push(Step::Field(self.position));
+            let start = self.position;
+            self.path.push(Step::Field(start));
             let key = self.string()?;
+            let long = self.position - start;
+            self.length += long;
             match self.next_token()? {
                 b':' => {}
                 byte => return Err(invalid(byte, "after object key")),
@@ -133,6 +155,7 @@ impl Reader<'_> {
                 self.duplicate();
             }
             self.path.pop();
+            self.length -= long;
             match self.next_token()? {
                 b',' => {}
                 b'}' => return Ok(Value::Object(map)),

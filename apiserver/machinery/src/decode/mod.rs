@@ -45,13 +45,19 @@ impl Decoded {
     }
 }
 
-/// Reads JSON that this server wrote itself. `serde_json` alone stops at 128 levels, which is less than
-/// [`MAX_DEPTH`](crate::limits::MAX_DEPTH) lets in.
-pub fn own(text: &[u8]) -> Option<Value> {
+/// Reads JSON that this server wrote itself, which is no deeper than what was let in. `serde_json` alone stops at 127 levels, which is
+/// less than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), and whoever reads with it would lose an object that was accepted.
+///
+/// # Errors
+/// It is not JSON, or not of the type.
+pub fn own<'t, T: serde::Deserialize<'t>>(text: &'t [u8]) -> serde_json::Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     deserializer.disable_recursion_limit();
-    serde::Deserialize::deserialize(&mut deserializer).ok()
+    T::deserialize(&mut deserializer)
 }
+
+/// What is said of a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
+const LONG_PATHS: &str = "the names above its fields are too long for so many fields";
 
 /// Writes an integral float as an integer, as it comes back from any Go program: `1.0` is `1`.
 pub fn number(value: f64) -> Value {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
-use super::{Decoded, Format, number};
-use crate::limits::{MAX_DEPTH, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
+use super::{Decoded, Format, LONG_PATHS, number};
+use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
 
 /// Decodes the first YAML document. The error is a sentence with the line.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
@@ -67,7 +67,7 @@ fn decode(document: &str, first_line: usize) -> Result<Decoded, String> {
         let message = message.lines().next().unwrap_or_default();
         super::yaml_words::syntax_error(message, document, line_of(&error).1, first_line)
     })?;
-    normalise(&mut value);
+    normalise(&mut value, 0, &mut 0)?;
     let problems = match read(DuplicateKeyPolicy::Error) {
         Ok(_) => Vec::new(),
         Err(error) => {
@@ -81,12 +81,19 @@ fn decode(document: &str, first_line: usize) -> Result<Decoded, String> {
     Ok(Decoded { value, problems, format: Format::Yaml })
 }
 
-/// Numbers as JSON bodies have them.
-fn normalise(value: &mut Value) {
+/// Numbers as JSON bodies have them. Counts the bytes of the names above each value (`length`) into `lengths`.
+fn normalise(value: &mut Value, length: usize, lengths: &mut usize) -> Result<(), String> {
+    *lengths += length;
+    if *lengths > MAX_PATHS_TEXT {
+        return Err(format!("yaml: {LONG_PATHS}"));
+    }
     match value {
         Value::Number(found) if !found.is_i64() => *value = number(found.as_f64().unwrap_or_default()),
-        Value::Array(items) => items.iter_mut().for_each(normalise),
-        Value::Object(map) => map.values_mut().for_each(normalise),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| normalise(item, length, lengths))?,
+        Value::Object(map) => {
+            map.iter_mut().try_for_each(|(name, value)| normalise(value, length + name.len(), lengths))?;
+        }
         _ => {}
     }
+    Ok(())
 }

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::{MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS};
+use crate::limits::{
+    MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS, MAX_JSON_PATCH_VALUES, MAX_PATHS_TEXT,
+};
 use crate::status::Status;
 
 /// Checks the types of operations as Go's decoder does, and answers what strict decoding says of their unknown fields.
@@ -41,48 +43,72 @@ pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
             operations.len()
         )));
     }
-    let mut copied = 0;
+    let mut growth = Growth::default();
     for operation in operations {
-        check_growth(&object, operation, &mut copied)?;
+        growth.check(&object, operation)?;
         // kube-apiserver does not tell which operation failed, nor why.
         apply_one(&mut object, operation).ok_or_else(Status::patch_does_not_fit)?;
     }
     Ok(object)
 }
 
-/// Few operations can make an object very large, or very deep: every copy can double it.
-fn check_growth(object: &Value, operation: &Value, copied: &mut usize) -> Result<(), Status> {
-    let pointer = |key: &str| operation.get(key).and_then(Value::as_str).and_then(Pointer::parse);
-    let op = operation.get("op").and_then(Value::as_str).unwrap_or_default();
-    let value = match op {
-        "add" | "replace" => operation.get("value"),
-        "copy" | "move" => pointer("from").and_then(|from| get(object, &from)),
-        _ => None,
-    };
-    let (Some(path), Some(value)) = (pointer("path"), value) else { return Ok(()) };
-    if path.0.len() + depth(value) > MAX_DEPTH {
-        return Err(Status::too_large(format!(
-            "Request entity too large: the patched object is nested deeper than {MAX_DEPTH} levels"
-        )));
-    }
-    if op == "copy" {
-        *copied += value.to_string().len();
-        if *copied > MAX_JSON_PATCH_COPIES {
-            return Err(Status::too_large(format!(
-                "Request entity too large: Unable to complete the copy, the accumulated size increase of copy is {copied}, \
-                 exceeding the limit {MAX_JSON_PATCH_COPIES}"
-            )));
-        }
-    }
-    Ok(())
+/// Few operations can make an object very large, or very deep: every copy can double it. What a patch looks at and puts under long
+/// names is counted, too: both could be everything, for each operation.
+#[derive(Default)]
+struct Growth {
+    copied: usize,
+    looked_at: usize,
+    paths: usize,
 }
 
-/// Levels of objects and lists.
-fn depth(value: &Value) -> usize {
+impl Growth {
+    fn check(&mut self, object: &Value, operation: &Value) -> Result<(), Status> {
+        let pointer = |key: &str| operation.get(key).and_then(Value::as_str).and_then(Pointer::parse);
+        let op = operation.get("op").and_then(Value::as_str).unwrap_or_default();
+        let value = match op {
+            "add" | "replace" => operation.get("value"),
+            "copy" | "move" => pointer("from").and_then(|from| get(object, &from)),
+            _ => None,
+        };
+        let (Some(path), Some(value)) = (pointer("path"), value) else { return Ok(()) };
+        let (levels, values) = measure(value);
+        self.looked_at = self.looked_at.saturating_add(values);
+        let long: usize = path.0.iter().map(String::len).sum();
+        self.paths = self.paths.saturating_add(long.saturating_mul(values));
+        if self.looked_at > MAX_JSON_PATCH_VALUES || self.paths > MAX_PATHS_TEXT {
+            return Err(Status::too_large(
+                "Request entity too large: the JSON patch changes too much in too many operations",
+            ));
+        }
+        if path.0.len() + levels > MAX_DEPTH {
+            return Err(Status::too_large(format!(
+                "Request entity too large: the patched object is nested deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        if op == "copy" {
+            self.copied += value.to_string().len();
+            if self.copied > MAX_JSON_PATCH_COPIES {
+                let copied = self.copied;
+                return Err(Status::too_large(format!(
+                    "Request entity too large: Unable to complete the copy, the accumulated size increase of copy is {copied}, \
+                 exceeding the limit {MAX_JSON_PATCH_COPIES}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Levels of objects and lists, and how many values there are.
+fn measure(value: &Value) -> (usize, usize) {
+    let add = |(levels, values): (usize, usize), below: &Value| {
+        let (deeper, more) = measure(below);
+        (levels.max(deeper + 1), values + more)
+    };
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
-        _ => 0,
+        Value::Array(items) => items.iter().fold((1, 1), add),
+        Value::Object(map) => map.values().fold((1, 1), add),
+        _ => (0, 1),
     }
 }
 

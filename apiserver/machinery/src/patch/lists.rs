@@ -1,6 +1,5 @@
 //! Merging lists of a strategic merge patch, and their order.
 
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
@@ -22,24 +21,8 @@ pub struct List<'a> {
 
 /// `found` without the scalars in `items`.
 pub fn without(found: Vec<Value>, items: &[Value]) -> Vec<Value> {
-    let unwanted: HashSet<String> = items.iter().map(Value::to_string).collect();
-    found.into_iter().filter(|item| !unwanted.contains(&item.to_string())).collect()
-}
-
-/// What an item is known by: its merge key's value, or all of it where there is no key.
-fn identity(item: &Value, key: &str) -> Option<String> {
-    if key.is_empty() { Some(item.to_string()) } else { item.get(key).map(Value::to_string) }
-}
-
-/// The places of items by their identity; the first counts.
-fn places(items: &[Value], key: &str) -> HashMap<String, usize> {
-    let mut places = HashMap::with_capacity(items.len());
-    for (place, item) in items.iter().enumerate() {
-        if let Some(identity) = identity(item, key) {
-            places.entry(identity).or_insert(place);
-        }
-    }
-    places
+    let gone = Places::new(items, "");
+    found.into_iter().filter(|item| gone.of(item).is_none()).collect()
 }
 
 /// `patch` merged into `original`.
@@ -52,8 +35,8 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
     }
     if maps.is_empty() {
         let mut seen = HashSet::new();
-        let items = original.iter().chain(&patch);
-        let merged = items.filter(|item| seen.insert(item.to_string())).cloned().collect();
+        let merged = original.iter().chain(&patch).filter(|item| seen.insert(item.to_string()));
+        let merged = merged.cloned().collect();
         return Ok(enforce_order(merged, &patch, &original, ""));
     }
     if list.key.is_empty() {
@@ -61,17 +44,19 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
     }
     let server_order = original.clone();
     let (mut merged, patch) = special_items(original, patch, list.key)?;
-    let mut known = places(&merged, list.key);
+    let mut places = Places::new(&merged, list.key);
     for item in &patch {
         let Value::Object(fields) = item else { continue };
-        let value = fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
-        match known.get(&value.to_string()).and_then(|place| merged.get_mut(*place)) {
+        fields.get(list.key).ok_or_else(|| no_merge_key(fields, list.key))?;
+        match places.of(item).and_then(|place| merged.get_mut(place)) {
             Some(Value::Object(found)) => {
                 *found = merge_map(std::mem::take(found), fields.clone(), list.items, false)?;
             }
             _ => {
-                known.entry(value.to_string()).or_insert(merged.len());
-                merged.extend(without_directives(item.clone()));
+                if let Some(item) = without_directives(item.clone()) {
+                    places.add(&item, merged.len());
+                    merged.push(item);
+                }
             }
         }
     }
@@ -110,41 +95,63 @@ fn special_items(
             _ => return Err(bad_directive(directive, fields)),
         }
     }
-    if replace {
-        return Ok((Vec::new(), rest));
-    }
     if !deleted.is_empty() {
         original.retain(|other| other.get(key).is_none_or(|value| !deleted.contains(&value.to_string())));
     }
-    Ok((original, rest))
+    Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
+}
+
+/// Where items stand in a list, by their key or, where there is none, by their value; the first of those that are the same.
+struct Places<'k> {
+    key: &'k str,
+    found: HashMap<String, usize>,
+}
+
+impl<'k> Places<'k> {
+    fn new(list: &[Value], key: &'k str) -> Self {
+        let mut places = Self { key, found: HashMap::new() };
+        list.iter().enumerate().for_each(|(place, item)| places.add(item, place));
+        places
+    }
+
+    fn identity(&self, item: &Value) -> Option<String> {
+        match self.key {
+            "" => Some(item.to_string()),
+            key => item.get(key).map(Value::to_string),
+        }
+    }
+
+    fn add(&mut self, item: &Value, place: usize) {
+        if let Some(identity) = self.identity(item) {
+            self.found.entry(identity).or_insert(place);
+        }
+    }
+
+    fn of(&self, item: &Value) -> Option<usize> {
+        self.found.get(&self.identity(item)?).copied()
+    }
 }
 
 /// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in
 /// before the first item that comes after it there.
 pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value], key: &str) -> Vec<Value> {
-    let (order, server_order) = (places(order, key), places(server_order, key));
-    let place = |places: &HashMap<String, usize>, item: &Value| places.get(&identity(item, key)?).copied();
-    let placed = items.into_iter().map(|item| (place(&order, &item), place(&server_order, &item), item));
-    type Placed = (Option<usize>, Option<usize>, Value);
-    let (mut ordered, mut others): (Vec<Placed>, Vec<Placed>) =
-        placed.partition(|(place, ..)| place.is_some());
-    let by = |left: Option<usize>, right: Option<usize>| match (left, right) {
-        (Some(left), Some(right)) => left.cmp(&right),
-        _ => Ordering::Equal,
-    };
-    ordered.sort_by(|left, right| by(left.0, right.0));
-    others.sort_by(|left, right| by(left.1, right.1));
+    let (order, server_order) = (Places::new(order, key), Places::new(server_order, key));
+    // With its place in the order, and in that of the server.
+    let placed = items.into_iter().map(|item| (order.of(&item), server_order.of(&item), item));
+    let (mut ordered, mut others): (Vec<_>, Vec<_>) = placed.partition(|(place, _, _)| place.is_some());
+    ordered.sort_by_key(|(place, ..)| *place);
+    others.sort_by_key(|(_, place, _)| place.unwrap_or(usize::MAX));
     let mut result = Vec::with_capacity(ordered.len() + others.len());
     let mut others = others.into_iter().peekable();
-    for (_, server_place, item) in ordered {
+    for (_, place, item) in ordered {
         while let Some((_, other, _)) = others.peek() {
-            if by(*other, server_place) != Ordering::Less {
+            if !other.zip(place).is_some_and(|(other, place)| other < place) {
                 break;
             }
-            result.extend(others.next().map(|(.., item)| item));
+            result.extend(others.next().map(|(.., other)| other));
         }
         result.push(item);
     }
-    result.extend(others.map(|(.., item)| item));
+    result.extend(others.map(|(.., other)| other));
     result
 }

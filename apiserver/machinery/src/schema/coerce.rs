@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::prune::META_FIELDS;
 use super::{Schema, drop_nulls, names, prune};
+use crate::decode::Problems;
 use crate::field::{FieldError, FieldErrorKind};
 
 /// Applies all of it, and returns the paths of the unknown fields that were removed: those of
@@ -15,14 +16,16 @@ use crate::field::{FieldError, FieldErrorKind};
 /// The text of the 400 when `metadata` does not have the types of `ObjectMeta`, or an embedded
 /// resource's `apiVersion` or `kind` is no string; without `Kind in version "v" cannot be handled as`.
 pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String> {
-    let mut unknown = Vec::new();
+    let (mut of_metadata, mut of_embedded) = (Problems::default(), Problems::default());
     if let Some(metadata) = object.get_mut("metadata") {
-        object_meta(metadata, "metadata", &mut unknown)?;
+        object_meta(metadata, "metadata", &mut of_metadata)?;
     }
+    let mut unknown = of_metadata.into_paths();
     unknown.extend(prune(schema, object));
     drop_nulls(schema, object);
     whole_numbers(object);
-    embedded(schema, object, "", true, &mut unknown)?;
+    embedded(schema, object, "", true, &mut of_embedded)?;
+    unknown.extend(of_embedded.into_paths());
     Ok(unknown)
 }
 
@@ -48,7 +51,7 @@ fn embedded(
     value: &mut Value,
     path: &str,
     root: bool,
-    unknown: &mut Vec<String>,
+    unknown: &mut Problems,
 ) -> Result<(), String> {
     match value {
         Value::Object(map) => {
@@ -79,7 +82,7 @@ fn embedded(
     Ok(())
 }
 
-fn type_and_meta(map: &mut Map<String, Value>, path: &str, unknown: &mut Vec<String>) -> Result<(), String> {
+fn type_and_meta(map: &mut Map<String, Value>, path: &str, unknown: &mut Problems) -> Result<(), String> {
     for key in ["apiVersion", "kind"] {
         if let Some(value) = map.get(key).filter(|value| !value.is_string()) {
             let path = format!("{path}.{key}");
@@ -104,7 +107,7 @@ const TEXT_MAPS: [&str; 2] = ["labels", "annotations"];
 
 /// Gives `metadata` the shape that decoding into `ObjectMeta` and encoding again gives it: unknown
 /// fields and empty ones go, wrong types are an error in the words of Go's decoder.
-fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Vec<String>) -> Result<(), String> {
+fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Result<(), String> {
     let Value::Object(map) = metadata else {
         return match metadata {
             Value::Null => Ok(()),
@@ -114,7 +117,6 @@ fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Vec<String>) -> R
             )),
         };
     };
-    let mut removed = Vec::new();
     let mut failure = None;
     map.retain(|key, value| {
         let key = key.as_str();
@@ -126,11 +128,10 @@ fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Vec<String>) -> R
             }
         };
         if !known {
-            removed.push(format!("{path}.{key}"));
+            unknown.note(|| format!("{path}.{key}"));
         }
         known && !empty(key, value)
     });
-    unknown.extend(removed);
     match failure {
         Some(why) => Err(why),
         None => Ok(()),

@@ -1,39 +1,39 @@
 //! Which part of an old object a part of the new one continues, and whether it changed.
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::lists::keys;
+use super::lists::identity;
 use super::number::same;
 use super::{ListType, Schema};
 
-/// The items of an old list, found by what continues them: by key in a map, else nothing does.
-pub(crate) struct Before<'a>(HashMap<String, &'a Value>);
-
-impl<'a> Before<'a> {
-    /// Of the list `old`.
-    pub(crate) fn new(schema: &Schema, old: Option<&'a Vec<Value>>) -> Self {
-        let mut items = HashMap::new();
-        if schema.list_type == Some(ListType::Map) {
-            for item in old.into_iter().flatten() {
-                if let Some(keys) = identity(schema, item) {
-                    items.entry(keys).or_insert(item);
-                }
-            }
-        }
-        Self(items)
-    }
-
-    /// The item that `item` of the new list continues.
-    pub(crate) fn of(&self, schema: &Schema, item: &Value) -> Option<&'a Value> {
-        if self.0.is_empty() { None } else { self.0.get(&identity(schema, item)?).copied() }
-    }
+/// The list before an update, whose items those of the new one continue.
+pub(crate) struct OldItems<'a> {
+    schema: &'a Schema,
+    items: &'a [Value],
+    /// By their keys; the first of those that share them.
+    by_keys: OnceCell<HashMap<String, &'a Value>>,
 }
 
-fn identity(schema: &Schema, item: &Value) -> Option<String> {
-    keys(schema, item).map(|keys| Value::Object(keys).to_string())
+impl<'a> OldItems<'a> {
+    /// Of a list of this schema; `None` for no list.
+    pub(crate) fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
+        Self { schema, items: old.map_or(&[], Vec::as_slice), by_keys: OnceCell::new() }
+    }
+
+    /// The item that an item of the new list continues: by key in a map, else none.
+    pub(crate) fn of(&self, item: &Value) -> Option<&'a Value> {
+        if self.schema.list_type != Some(ListType::Map) || self.items.is_empty() {
+            return None;
+        }
+        let by_keys = self.by_keys.get_or_init(|| {
+            let keyed = self.items.iter().rev();
+            keyed.filter_map(|item| Some((identity(self.schema, item)?, item))).collect()
+        });
+        by_keys.get(&identity(self.schema, item)?).copied()
+    }
 }
 
 /// Whether an update leaves a value as it was, in the sense of kube-apiserver's `CorrelatedObject`: the items of a map are
@@ -43,13 +43,13 @@ pub(crate) fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Array(before), Value::Array(after)) => {
             let keyed = schema.list_type == Some(ListType::Map);
-            let by_key = LazyCell::new(|| Before::new(schema, Some(before)));
+            let correlated = OldItems::new(schema, Some(before));
             before.len() == after.len()
                 && after.iter().enumerate().all(|(i, item)| match &schema.items {
                     // By place first: items that have no key, or share one, continue nothing else.
                     Some(items) if keyed => {
                         unchanged(items, &before[i], item)
-                            || by_key.of(schema, item).is_some_and(|old| {
+                            || correlated.of(item).is_some_and(|old| {
                                 !std::ptr::eq(old, &before[i]) && unchanged(items, old, item)
                             })
                     }

@@ -1,11 +1,13 @@
 //! Formats of strings (`go-openapi/strfmt`, as kube-apiserver carries it) and patterns.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use regex::Regex;
 
-use crate::limits::MAX_SHARED_PATTERNS;
+pub use super::pattern_size::size;
+use crate::limits::{MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, MAX_SHARED_PATTERNS};
 
 /// A pattern, compiled when first needed. Equality and cloning ignore it: it derives from the schema.
 #[derive(Debug, Default)]
@@ -34,11 +36,28 @@ impl Matcher {
 /// Patterns of schemas: many fields have the same one, and compiling it costs a hundred times what matching does.
 static SHARED: Mutex<BTreeMap<String, Arc<Regex>>> = Mutex::new(BTreeMap::new());
 
+thread_local! {
+    /// States that this thread may still compile; `None` where it need not count.
+    static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Runs `work`, which compiles no more than [`MAX_PATTERNS_SIZE`] states; the patterns beyond do not compile.
+pub fn limited<T>(work: impl FnOnce() -> T) -> T {
+    LEFT.set(Some(MAX_PATTERNS_SIZE));
+    let done = work();
+    LEFT.set(None);
+    done
+}
+
 /// As [`compile`], once for all that use the same pattern. For patterns of schemas and rules, not for those of requests.
 pub fn shared(pattern: &str) -> Result<Arc<Regex>, Box<regex::Error>> {
     let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = lock().get(pattern) {
         return Ok(found.clone());
+    }
+    if let Some(left) = LEFT.get() {
+        let left = left.checked_sub(size(pattern)).ok_or_else(too_large)?;
+        LEFT.set(Some(left));
     }
     let regex = Arc::new(compile(pattern)?);
     let mut shared = lock();
@@ -49,9 +68,19 @@ pub fn shared(pattern: &str) -> Result<Arc<Regex>, Box<regex::Error>> {
     Ok(regex)
 }
 
+fn too_large() -> Box<regex::Error> {
+    Box::new(regex::Error::CompiledTooBig(usize::try_from(MAX_PATTERN_SIZE).unwrap_or(usize::MAX)))
+}
+
 /// Compiles a pattern of Go's dialect (RE2). Go's `\z` is the same here, `\Q...\E` is written out,
 /// and classes (`\d`, `\w`, `\s`, `\b`, `(?i)`) are ASCII-only there.
+///
+/// # Errors
+/// It is no pattern, or larger than [`MAX_PATTERN_SIZE`].
 pub fn compile(pattern: &str) -> Result<Regex, Box<regex::Error>> {
+    if size(pattern) > MAX_PATTERN_SIZE {
+        return Err(too_large());
+    }
     let mut written = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
     while let Some(start) = rest.find(r"\Q") {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{ListType, Schema};
 use crate::field::{FieldError, FieldErrorKind};
+use crate::limits::MAX_FIELD_ERRORS;
 
 /// Reports each item of a set that equals an earlier one, and each item of a map whose keys equal
 /// those of an earlier one.
@@ -16,7 +17,7 @@ pub fn validate_lists(schema: &Schema, object: &Value) -> Vec<FieldError> {
 }
 
 fn walk(schema: &Schema, value: &Value, path: &mut String, errors: &mut Vec<FieldError>) {
-    if !schema.has_lists {
+    if !schema.has_lists || errors.len() >= MAX_FIELD_ERRORS {
         return;
     }
     let length = path.len();
@@ -69,12 +70,20 @@ fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<Fiel
         if !seen.insert(identity.to_string()) {
             let field = format!("{path}[{i}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &identity, ""));
+            if errors.len() >= MAX_FIELD_ERRORS {
+                return;
+            }
         }
     }
 }
 
+/// The keys of an item as text: the same for items that are the same.
+pub(crate) fn identity(schema: &Schema, item: &Value) -> Option<String> {
+    keys(schema, item).map(|keys| Value::Object(keys).to_string())
+}
+
 /// The values of the list's map keys in an item; defaults stand in for what is missing.
-pub(crate) fn keys(schema: &Schema, item: &Value) -> Option<Map<String, Value>> {
+fn keys(schema: &Schema, item: &Value) -> Option<Map<String, Value>> {
     let item = item.as_object()?;
     let mut keys = Map::new();
     for key in &schema.list_map_keys {

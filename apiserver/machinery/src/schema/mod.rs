@@ -5,19 +5,22 @@
 mod coerce;
 mod correlate;
 mod default;
+mod enumerated;
 pub mod formats;
 mod lists;
 pub mod names;
 mod number;
 mod parse;
+mod pattern_size;
 mod prune;
 mod validate;
 
 use std::collections::BTreeMap;
 
 pub use coerce::{coerce, validate_embedded};
-pub(crate) use correlate::{Before, unchanged};
+pub(crate) use correlate::{OldItems, unchanged};
 pub use default::{default, drop_nulls};
+pub use enumerated::Enumerated;
 pub use lists::validate_lists;
 pub(crate) use number::show as show_number;
 pub use parse::SchemaError;
@@ -76,6 +79,10 @@ pub struct Schema {
     pub has_lists: bool,
     /// Whether this node or any node below it is an embedded resource; set by [`Schema::parse`].
     pub has_embedded: bool,
+    /// How large its values can be, and as a whole object; set by [`Schema::parse`].
+    pub declared: [Option<crate::cel::cost::Declared>; 2],
+    /// The same for nodes whose values have the same structure; set by [`Schema::parse`].
+    pub structure: u64,
 }
 
 /// The JSON types a schema can ask for.
@@ -153,6 +160,8 @@ pub struct Validation {
     pub known_format: bool,
     /// `pattern`, compiled when first needed.
     pub matcher: formats::Matcher,
+    /// `enum`, to look values up in.
+    pub enumerated: Enumerated,
 }
 
 /// One entry of `x-kubernetes-validations`, as written.

@@ -1,6 +1,7 @@
 //! From `openAPIV3Schema` as it is written to [`Schema`].
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
@@ -90,10 +91,26 @@ pub(crate) fn summarise(schema: &mut Schema) {
         has_lists |= child.has_lists;
         has_embedded |= child.has_embedded;
     }
+    schema.declared = crate::cel::cost::declare(schema);
+    schema.structure = structure(schema);
     schema.has_rules = has_rules;
     schema.has_defaults = has_defaults;
     schema.has_lists = has_lists;
     schema.has_embedded = has_embedded;
+}
+
+/// A hash of what tells the values' types apart, so that comparing two nodes does not compare everything below them.
+fn structure(schema: &Schema) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let kind = schema.kind.map(|kind| kind as u8);
+    let flags = (schema.int_or_string, schema.embedded_resource, &schema.validation.format);
+    (kind, flags).hash(&mut hasher);
+    for (name, child) in &schema.properties {
+        (name, child.structure).hash(&mut hasher);
+    }
+    let below = [&schema.items, &schema.additional_properties];
+    below.map(|child| child.as_ref().map(|child| child.structure)).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn keyword(schema: &mut Schema, key: &str, value: &Value, depth: usize) -> Result<(), Problem> {

@@ -2,13 +2,17 @@
 //! (`kube-openapi/pkg/validation/validate`), with ratcheting: what an update leaves as it was is not
 //! reported again.
 
+use std::cell::Cell;
+use std::collections::HashSet;
+
 use serde_json::Value;
 
-use super::correlate::{Before, unchanged};
-use super::number::{Numeric, go_float, range_problem, same};
+use super::correlate::{OldItems, unchanged};
+use super::number::{Numeric, go_float, range_problem};
 use super::{Kind, Schema, Validation, formats, validate_embedded, validate_lists};
 use crate::cel::Known;
 use crate::field::{FieldError, FieldErrorKind};
+use crate::limits::{MAX_FIELD_ERRORS, MAX_VALIDATION_WORK};
 
 /// Everything that the server checks in a custom resource beside its `metadata`: types and values,
 /// embedded resources, sets and maps, CEL rules. `old` is the object before an update.
@@ -106,6 +110,9 @@ fn rules(
     crate::cel::validate(schema, new, old, known)
 }
 
+const TOO_MUCH: &str =
+    "the alternatives of the schema (allOf, anyOf, oneOf, not) take too long with so large an object";
+
 /// Errors, and how many checks succeeded: among alternatives that all fail, the errors of the one with
 /// the most successes are shown.
 #[derive(Default)]
@@ -116,8 +123,13 @@ struct Outcome {
 
 impl Outcome {
     fn merge(&mut self, other: Outcome) {
-        self.errors.extend(other.errors);
+        let room = MAX_FIELD_ERRORS.saturating_sub(self.errors.len());
+        self.errors.extend(other.errors.into_iter().take(room));
         self.matches += other.matches;
+    }
+
+    fn is_full(&self) -> bool {
+        self.errors.len() >= MAX_FIELD_ERRORS
     }
 
     fn one(error: FieldError) -> Self {
@@ -128,15 +140,25 @@ impl Outcome {
 struct Run<'a> {
     /// Prepended to every field; what the messages name is without it.
     prefix: &'a str,
+    /// Values and text looked at. Each alternative of a schema looks at the whole value again.
+    work: Cell<u64>,
 }
 
 impl<'a> Run<'a> {
     fn new(prefix: &'a str) -> Self {
-        Self { prefix }
+        Self { prefix, work: Cell::new(0) }
+    }
+
+    /// Counts `bytes` of a value; false when that was more than may be.
+    fn pay(&self, bytes: usize) -> bool {
+        self.work.set(self.work.get() + 1 + bytes as u64 / 8);
+        self.work.get() <= MAX_VALIDATION_WORK
     }
 
     fn values(&self, schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        self.node(schema, new, old, &mut String::new()).errors
+        let errors = self.node(schema, new, old, &mut String::new()).errors;
+        // What was not looked at is neither valid nor invalid, so no other verdict counts.
+        if self.pay(0) { errors } else { vec![self.plain(TOO_MUCH.to_owned())] }
     }
 
     fn field(&self, path: &str) -> String {
@@ -160,6 +182,9 @@ impl<'a> Run<'a> {
     fn node(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &mut String) -> Outcome {
         if old.is_some_and(|old| unchanged(schema, old, value)) {
             return Outcome { errors: Vec::new(), matches: 1 };
+        }
+        if !self.pay(value.as_str().map_or(0, str::len)) {
+            return Outcome::one(self.plain(TOO_MUCH.to_owned()));
         }
         let mut outcome = Outcome::default();
         let typed = self.kind(schema, value, path);
@@ -359,13 +384,15 @@ impl<'a> Run<'a> {
         let mut outcome = Outcome::default();
         let rules = &schema.validation;
         if let Some(items) = schema.items.as_deref() {
-            let known = Before::new(schema, old.and_then(Value::as_array));
+            let old = OldItems::new(schema, old.and_then(Value::as_array));
             let length = path.len();
             for (i, item) in list.iter().enumerate() {
                 path.push_str(&format!("[{i}]"));
-                let before = known.of(schema, item);
-                outcome.merge(self.node(items, item, before, path));
+                outcome.merge(self.node(items, item, old.of(item), path));
                 path.truncate(length);
+                if outcome.is_full() {
+                    break;
+                }
             }
         }
         let count = list.len() as u64;
@@ -377,8 +404,8 @@ impl<'a> Run<'a> {
         if let Some(max) = rules.max_items.filter(|max| count > *max) {
             outcome.errors.push(too_many(self.field(path), count, max));
         }
-        if rules.unique_items && (1..list.len()).any(|i| list[..i].iter().any(|other| same(other, &list[i])))
-        {
+        let mut seen = HashSet::new();
+        if rules.unique_items && !list.iter().all(|item| seen.insert(item.to_string())) {
             let error = self.error(FieldErrorKind::Invalid, path, &"".into(), "shouldn't contain duplicates");
             outcome.errors.push(error);
         }
@@ -390,7 +417,7 @@ impl<'a> Run<'a> {
         let Some(allowed) = rules.allowed.as_deref().filter(|allowed| !allowed.is_empty()) else {
             return Outcome::default();
         };
-        if !value.is_null() && allowed.iter().any(|candidate| same(candidate, value)) {
+        if !value.is_null() && rules.enumerated.contains(allowed, value) {
             return Outcome::default();
         }
         Outcome::one(FieldError::not_supported(self.field(path), value, allowed))
@@ -424,6 +451,9 @@ impl<'a> Run<'a> {
             let before = old.and_then(|old| old.get(key));
             outcome.merge(self.node(child, value, before, path));
             path.truncate(length);
+            if outcome.is_full() {
+                break;
+            }
         }
         for name in &rules.required {
             let defaulted = || schema.properties.get(name).is_some_and(|child| child.default.is_some());

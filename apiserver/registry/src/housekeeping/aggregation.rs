@@ -99,7 +99,7 @@ impl Aggregation {
     pub(crate) fn new(registry: &Registry) -> Self {
         let mut roles = Roles::default();
         for stored in registry.storage().range(PREFIX).0 {
-            if let Ok(object) = serde_json::from_slice::<Value>(&stored.value) {
+            if let Ok(object) = machinery::decode::own::<Value>(&stored.value) {
                 roles.set(&object);
             }
         }
@@ -112,7 +112,7 @@ impl Part for Aggregation {
         match event.kind {
             EventKind::Deleted => self.0.remove(event.key().name()),
             _ => {
-                if let Ok(object) = serde_json::from_slice::<Value>(&event.object.value) {
+                if let Ok(object) = machinery::decode::own::<Value>(&event.object.value) {
                     self.0.set(&object);
                 }
             }

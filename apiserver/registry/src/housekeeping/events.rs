@@ -59,7 +59,7 @@ pub(crate) fn start(registry: &Registry) {
     let clock = registry.0.clock.clone();
     let mut deadlines = Deadlines::default();
     for stored in entries {
-        let written = serde_json::from_slice::<serde_json::Value>(&stored.value).ok().and_then(|event| {
+        let written = machinery::decode::own::<serde_json::Value>(&stored.value).ok().and_then(|event| {
             machinery::clock::parse_rfc3339(event["metadata"]["creationTimestamp"].as_str()?)
         });
         let written = written.unwrap_or_else(|| clock.now());

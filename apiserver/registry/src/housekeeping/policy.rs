@@ -35,7 +35,7 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
     let Some(entry) = registry.storage().get(&target.key()) else {
         return create(registry, &served, wanted).await;
     };
-    let Ok(stored) = serde_json::from_slice::<Value>(&entry.value) else { return Ok(()) };
+    let Ok(stored) = machinery::decode::own::<Value>(&entry.value) else { return Ok(()) };
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false"
         || completed(&stored, &wanted.object) == stored
     {

@@ -113,7 +113,7 @@ impl Shared {
         let asked = query.get("hash").unwrap_or_default();
         let tag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
         let mut answer = if protobuf && (asked.is_empty() || asked == hash) {
-            let document = serde_json::from_slice(bytes).unwrap_or_default();
+            let document = machinery::decode::own(bytes).unwrap_or_default();
             let bytes = Bytes::from(v3_protobuf::encode(&document));
             tagged(&bytes, &entity_tag(&bytes), V3_PROTOBUF, &parts.headers)
         } else if asked.is_empty() || asked == hash {

@@ -65,7 +65,7 @@ pub(super) fn add_object(definition: &Definition, version: &Version, components:
 
 /// The schema of an object that is written as a CustomResourceDefinition.
 fn object(definition: &Definition, version: &Version) -> Value {
-    let mut schema = match serde_json::from_str(&version.schema_text) {
+    let mut schema = match machinery::decode::own(version.schema_text.as_bytes()) {
         Ok(Value::Object(source)) => Value::Object(source),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
     };

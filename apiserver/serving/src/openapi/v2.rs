@@ -11,7 +11,7 @@ use crate::server::Options;
 pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: &Options) -> Value {
     let (mut definitions, mut paths) = (Map::new(), Map::new());
     for bytes in documents {
-        let Ok(mut document) = serde_json::from_slice::<Value>(bytes) else { continue };
+        let Ok(mut document) = machinery::decode::own::<Value>(bytes) else { continue };
         patches(&document, &mut paths);
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
         for (name, mut schema) in schemas {

@@ -102,7 +102,9 @@ pub fn occurrences(schema: &Schema, root: bool) -> u64 {
     declared(schema, root).map_or(u64::MAX, |declared| REQUEST / (declared.bytes + 1))
 }
 
-struct Declared {
+/// What a schema says about the size of its values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Declared {
     /// Of the smallest value as JSON.
     bytes: u64,
     /// The largest size; 0 for what has none.
@@ -110,6 +112,15 @@ struct Declared {
 }
 
 fn declared(schema: &Schema, root: bool) -> Option<Declared> {
+    schema.declared[usize::from(root)]
+}
+
+/// What the schema says, for a value and for a whole object; those below are known already.
+pub fn declare(schema: &Schema) -> [Option<Declared>; 2] {
+    [false, true].map(|root| measure(schema, root))
+}
+
+fn measure(schema: &Schema, root: bool) -> Option<Declared> {
     let rules = &schema.validation;
     // `maxLength` counts characters, which have up to four bytes.
     let length = rules.max_length.map(|max| max.saturating_mul(4));

@@ -1,7 +1,9 @@
 //! `'%s %d'.format([a, b])`.
 
 use super::show;
+use crate::cel::eval::CANCELLED;
 use crate::cel::value::{Failure, Outcome, Val};
+use crate::limits::MAX_CEL_TEXT;
 
 /// Fills the clauses of `template` with the items of `list`.
 pub(super) fn format<'a>(template: &str, list: &Val<'a>) -> Outcome<'a> {
@@ -42,6 +44,9 @@ pub(super) fn format<'a>(template: &str, list: &Val<'a>) -> Outcome<'a> {
         };
         used += 1;
         out.push_str(&clause(verb, precision.unwrap_or(6).min(100), value)?);
+        if out.len() > MAX_CEL_TEXT {
+            return Err(CANCELLED);
+        }
     }
     Ok(Val::text(out))
 }

@@ -14,6 +14,7 @@ use regex::Regex;
 use super::eval::NO_OVERLOAD;
 use super::time;
 use super::value::{Failure, Outcome, Val};
+use super::work;
 
 /// Calls a function: `args` begins with the receiver when `member`. `pattern` is the compiled form of
 /// a literal pattern.
@@ -161,14 +162,22 @@ fn convert<'a>(to: &str, value: &Val<'a>) -> Outcome<'a> {
 }
 
 /// The value as `string()` and `%s` write it.
+///
+/// Nothing more once the evaluation has done too much: a value can hold another one many times.
 pub fn show(value: &Val<'_>) -> String {
+    if work::is_exceeded() {
+        return String::new();
+    }
     match value {
         Val::Null => "null".into(),
         Val::Bool(flag) => flag.to_string(),
         Val::Int(n) => n.to_string(),
         Val::Uint(n) => n.to_string(),
         Val::Double(n) => go_double(*n),
-        Val::Text(text) => text.to_string(),
+        Val::Text(text) => {
+            work::text(text.len());
+            text.to_string()
+        }
         Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Val::Duration(nanos) => time::show_duration(*nanos),
         Val::Timestamp(at) => time::show_timestamp(at),

@@ -3,7 +3,10 @@
 use regex::Regex;
 
 use super::format;
+use crate::cel::eval::CANCELLED;
 use crate::cel::value::{Failure, Outcome, Val};
+use crate::cel::work;
+use crate::limits::{MAX_CEL_ITEMS, MAX_CEL_TEXT};
 
 fn range<'a>(at: i64) -> Outcome<'a> {
     Err(format!("index out of range: {at}").into())
@@ -23,6 +26,7 @@ where
 {
     match compiled {
         Some(regex) => Ok(then(regex)),
+        None if !work::pattern(source) => Err(CANCELLED),
         None => match crate::schema::formats::compile(source) {
             Ok(regex) => Ok(then(&regex)),
             Err(_) => Err(format!("error parsing regexp: invalid pattern: `{source}`").into()),
@@ -65,12 +69,9 @@ pub(super) fn call<'a>(
         ("reverse", []) => Ok(Val::text(text.chars().rev().collect::<String>())),
         ("charAt", [Val::Int(at)]) => char_at(text, *at),
         ("indexOf" | "lastIndexOf", [Val::Text(part), from @ ..]) => return index_of(name, text, part, from),
-        ("replace", [Val::Text(from), Val::Text(to)]) => Ok(Val::text(text.replace(&**from, to))),
+        ("replace", [Val::Text(from), Val::Text(to)]) => replace(text, from, to, usize::MAX),
         ("replace", [Val::Text(from), Val::Text(to), Val::Int(limit)]) => {
-            Ok(Val::text(match usize::try_from(*limit) {
-                Ok(limit) => text.replacen(&**from, to, limit),
-                Err(_) => text.replace(&**from, to),
-            }))
+            replace(text, from, to, usize::try_from(*limit).unwrap_or(usize::MAX))
         }
         ("split", [Val::Text(by)]) => split(text, by, -1),
         ("split", [Val::Text(by), Val::Int(limit)]) => split(text, by, *limit),
@@ -79,6 +80,17 @@ pub(super) fn call<'a>(
         ("format", [list]) => format::format(text, list),
         _ => return None,
     })
+}
+
+/// Whether a text or list of this size may be made.
+fn fits(bytes: usize, items: usize) -> Result<(), Failure> {
+    if bytes > MAX_CEL_TEXT || items > MAX_CEL_ITEMS { Err(CANCELLED) } else { Ok(()) }
+}
+
+fn replace<'a>(text: &str, from: &str, to: &str, limit: usize) -> Outcome<'a> {
+    let count = text.matches(from).take(limit).count();
+    fits(count.saturating_mul(to.len()).saturating_add(text.len()), 0)?;
+    Ok(Val::text(text.replacen(from, to, limit)))
 }
 
 fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
@@ -90,10 +102,12 @@ fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
     let mut parts = Vec::new();
     for item in list.items().unwrap_or_default() {
         match item {
-            Val::Text(text) => parts.push(text.into_owned()),
+            Val::Text(text) => parts.push(text),
             _ => return Err("no such overload".into()),
         }
     }
+    let bytes = parts.iter().map(|part| part.len().saturating_add(by.len())).fold(0, usize::saturating_add);
+    fits(bytes, 0)?;
     Ok(Val::text(parts.join(by)))
 }
 
@@ -138,6 +152,7 @@ fn index_of<'a>(name: &str, text: &str, part: &str, from: &[Val<'a>]) -> Option<
 }
 
 fn split<'a>(text: &str, by: &str, limit: i64) -> Outcome<'a> {
+    fits(0, if by.is_empty() { text.len() } else { text.matches(by).count() })?;
     let parts: Vec<String> = match (limit, by.is_empty()) {
         (0, _) => Vec::new(),
         (limit, true) => {

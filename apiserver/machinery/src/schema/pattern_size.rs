@@ -1,0 +1,140 @@
+//! How large a pattern becomes when it is compiled, told from its text: repetitions multiply what they repeat.
+
+/// Any character, or a class without some: as UTF-8 it is about so many states.
+const ANY: u64 = 12;
+/// A class of Unicode.
+const UNICODE: u64 = 800;
+
+/// About how many states the pattern has. Invariant: linear in the length of the pattern, whatever it says.
+pub fn size(pattern: &str) -> u64 {
+    let mut reader = Reader { chars: pattern.chars().collect(), at: 0 };
+    // The group that is read, and those around it.
+    let (mut group, mut around) = (Group::default(), Vec::new());
+    while let Some(character) = reader.next() {
+        match character {
+            '(' => around.push(std::mem::take(&mut group)),
+            ')' => {
+                let inner = group.total();
+                group = around.pop().unwrap_or_default();
+                group.add(inner);
+            }
+            '{' => match reader.repetition() {
+                Some(count) => group.last = group.last.saturating_mul(count.max(1)),
+                None => group.add(1),
+            },
+            '[' => group.add(reader.class()),
+            '\\' => group.add(reader.escape()),
+            '.' => group.add(ANY),
+            _ => group.add(1),
+        }
+    }
+    around.iter().fold(group.total(), |sum, group| sum.saturating_add(group.total()))
+}
+
+/// What stands in parentheses so far, and its last part, which a repetition is about.
+#[derive(Default)]
+struct Group {
+    before: u64,
+    last: u64,
+}
+
+impl Group {
+    fn add(&mut self, size: u64) {
+        self.before = self.total();
+        self.last = size;
+    }
+
+    fn total(&self) -> u64 {
+        self.before.saturating_add(self.last)
+    }
+}
+
+struct Reader {
+    chars: Vec<char>,
+    at: usize,
+}
+
+impl Reader {
+    fn next(&mut self) -> Option<char> {
+        let found = self.chars.get(self.at).copied();
+        self.at += 1;
+        found
+    }
+
+    /// `3}`, `3,}` or `3,5}`: the largest number; `None` when it is something else, which stays unread.
+    fn repetition(&mut self) -> Option<u64> {
+        let rest = self.chars.get(self.at..)?;
+        let end = rest.iter().take(MAX_COUNT).position(|c| *c == '}')?;
+        let text: String = rest[..end].iter().collect();
+        let count = text.split(',').filter(|part| !part.is_empty()).map(|part| part.trim().parse().ok());
+        let count = count.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+        self.at += end + 1;
+        Some(count)
+    }
+
+    /// The rest of a class in brackets.
+    fn class(&mut self) -> u64 {
+        let mut size = 1;
+        let mut first = true;
+        while let Some(character) = self.next() {
+            match character {
+                '^' if first => {
+                    size += ANY;
+                    continue;
+                }
+                ']' if !first => break,
+                '\\' => size += self.escape(),
+                character if !character.is_ascii() => size += 4,
+                _ => size += 1,
+            }
+            first = false;
+        }
+        size
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self) -> u64 {
+        match self.next() {
+            Some('p' | 'P') => {
+                let name = self.chars.get(self.at..).unwrap_or_default();
+                let name =
+                    name.first().filter(|c| **c == '{').and_then(|_| name.iter().position(|c| *c == '}'));
+                self.at += name.map_or(1, |end| end + 1);
+                UNICODE
+            }
+            Some('D' | 'W' | 'S') => ANY,
+            _ => 1,
+        }
+    }
+}
+
+/// Characters of a repetition's numbers.
+const MAX_COUNT: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn repetitions_multiply() {
+        for (pattern, wanted) in [
+            ("", 0),
+            ("abc", 3),
+            ("a{3}", 3),
+            ("a{3,}", 3),
+            ("a{2,5}b", 6),
+            ("(ab){10}", 20),
+            ("((a{10}){10}){10}", 1000),
+            ("(a|(b{4}))c{2}", 8),
+            ("a{b}", 4),
+            (".{100}", 1200),
+            ("\\p{L}{10}", 8000),
+            ("\\pL[\\PN]{2}", 2402),
+            ("[a-z]{10}", 40),
+            ("x{99999999999999999999999999}", 29),
+        ] {
+            assert_eq!(size(pattern), wanted, "{pattern}");
+        }
+        assert!(size(&"(".repeat(100_000)) < 10);
+    }
+}
