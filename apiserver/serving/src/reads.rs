@@ -106,7 +106,7 @@ impl Shared {
             return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
         }
         let options = asked.query.watch_options();
-        let form = Form::of_object(media.convert, served, asked.include())?;
+        let form = Form::of_event(media.convert, served, asked.include())?;
         let mut context = asked.context();
         let namespace = asked.path.objects_namespace();
         let watch = self.registry.watch(&mut context, served, namespace, &options).await?;

@@ -19,7 +19,7 @@ pub use coerce::{coerce, validate_embedded};
 pub(crate) use correlate::{correlate as correlate_item, unchanged};
 pub use default::{default, drop_nulls};
 pub use lists::validate_lists;
-pub(crate) use number::show as show_number;
+pub(crate) use number::{go_float, show as show_number};
 pub use parse::SchemaError;
 pub(crate) use parse::summarise;
 pub use prune::prune;
