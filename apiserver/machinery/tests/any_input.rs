@@ -143,7 +143,7 @@ fn source() -> impl Strategy<Value = String> {
         ".orValue(",
         ".optMap(x,",
         ".split(",
-        "math.abs(",
+        "sign(",
         "sets.contains(",
     ];
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..14).prop_map(|words| words.concat())

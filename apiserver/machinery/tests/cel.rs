@@ -89,8 +89,8 @@ fn rules_that_hold() {
         "ip('fe80::1').isLinkLocalUnicast() && ip('::1').family() == 6 && !isIP('1.2.3')",
         "url('https://a.b:8443/p?q=1').getPort() == '8443' && url('https://a/p?q=1').getQuery()['q'] == ['1']",
         "!format.dns1123Label().validate('ok-1').hasValue() && format.named('uuid').hasValue()",
-        "math.greatest(1, 5, 3) == 5 && math.abs(-4) == 4 && math.ceil(1.2) == 2.0",
-        "base64.decode('YWJj') == b'abc' && 'ab 12 cd 3'.findAll('[0-9]+') == ['12', '3']",
+        "sign(quantity('-4')) == -1 && [optional.of(1), optional.none()].unwrapOpt() == [1]",
+        "'ab 12 cd 3'.findAll('[0-9]+') == ['12', '3']",
     ];
     let parsed = Schema::parse(&schema).unwrap();
     for rule in rules {
@@ -188,7 +188,6 @@ fn nothing_makes_it_panic() {
         "lists.range(-1) == []",
         "duration('9999999h') == duration('1h')",
         "timestamp('9999-12-31T23:59:59Z') + duration('1h') == self.when",
-        "math.bitShiftLeft(1, 100) == 0",
         "'%'.format([]) == ''",
         "'%s'.format([]) == ''",
         "'%.999f'.format([1.0]) == ''",

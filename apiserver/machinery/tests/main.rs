@@ -5,6 +5,7 @@ mod apply;
 mod apply_cases;
 mod cel;
 mod cel_cost;
+mod cel_library;
 mod damaged_input;
 mod decode;
 mod depth;

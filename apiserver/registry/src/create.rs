@@ -95,6 +95,7 @@ impl Registry {
             return Err(refusal.clone());
         }
         context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
+        context.warnings.extend(write::warnings(target, &object, None));
         self.admit(context, target, Operation::Create, None, &object).await?;
         if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));

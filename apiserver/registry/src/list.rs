@@ -92,8 +92,9 @@ impl Registry {
             None => self.storage().range(&prefix),
         };
         // What may be of any age is answered from kube-apiserver's cache, which gives all there is.
-        let any_age = options.resource_version == "0" && token.is_none();
-        let limit = if any_age { 0 } else { options.limit };
+        let any_age = options.resource_version == "0";
+        // One name is one object, which needs no pages.
+        let limit = if any_age || selection.is_one_name() { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;
         let listing = Listing { served, prefix: &prefix, view, revision };

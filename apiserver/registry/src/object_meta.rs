@@ -85,7 +85,7 @@ pub(crate) fn validate(object: &Value, namespaced: bool, strategy: &dyn Strategy
 
 fn labels(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     for (key, value) in metadata.get("labels").and_then(Value::as_object).into_iter().flatten() {
-        for problem in names::label_key(key) {
+        for problem in names::qualified_name(key) {
             errors.push(invalid("metadata.labels", key.as_str(), problem));
         }
         let value = value.as_str().unwrap_or_default();

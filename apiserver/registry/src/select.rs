@@ -40,6 +40,11 @@ impl Selection {
         Ok(())
     }
 
+    /// Whether one name is selected, so that there is one object at most.
+    pub(crate) fn is_one_name(&self) -> bool {
+        self.fields.terms.iter().any(|term| term.field == "metadata.name" && term.equal)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }

@@ -135,6 +135,7 @@ impl Registry {
         }
         target.refuse(&object, &errors)?;
         context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
+        context.warnings.extend(write::warnings(target, &object, Some(live)));
         self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);

@@ -109,8 +109,12 @@ impl Registry {
             let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
             state.pending.push_back(WatchEvent { kind: EventType::Added, object });
         }
-        if options.send_initial_events == Some(true) && options.bookmarks {
+        if options.send_initial_events != Some(false) && options.bookmarks {
             state.pending.push_back(bookmark(&state.served, revision, true));
+        }
+        // Who did not ask for the first one gets one more at once.
+        if options.send_initial_events.is_none() && options.bookmarks {
+            state.pending.push_back(bookmark(&state.served, revision, false));
         }
         Ok(revision)
     }
@@ -220,6 +224,9 @@ fn check_options(options: &WatchOptions) -> Result<(), Status> {
             errors.push(forbid(
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
             ));
+            if how != "NotOlderThan" {
+                errors.push(FieldError::not_supported(FIELD, &how.into(), &["NotOlderThan".into()]));
+            }
         }
         None => {}
     }

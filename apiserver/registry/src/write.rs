@@ -104,6 +104,15 @@ pub(crate) fn identify(
     Ok(())
 }
 
+/// What a client hears of an object of a built-in kind that is allowed and rarely meant.
+pub(crate) fn warnings(target: &Target<'_>, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let definition = &target.served.definition;
+    if !definition.built_in || target.subresource != Subresource::None {
+        return Vec::new();
+    }
+    crate::strategy::warnings::of(&definition.group, &definition.kind, object, old)
+}
+
 /// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update, which `holds` when it
 /// is known to satisfy all rules.
 pub(crate) fn validate(

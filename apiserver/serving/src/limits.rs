@@ -68,5 +68,7 @@ pub const FIELD_MANAGER_BYTES: usize = 128;
 pub const BODY_SUMMARY_BYTES: usize = 30;
 /// Time between two bookmarks of a watch.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before the end of a watch its last bookmark is due.
+pub const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How long a watch lasts when the client names no limit.
 pub const WATCH: Duration = Duration::from_secs(30 * 60);

@@ -70,6 +70,11 @@ impl Clause<'_> {
         self.parameters.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
     }
 
+    /// Whether another kind is asked for.
+    pub(crate) fn converts(&self) -> bool {
+        ["as", "g", "v"].iter().any(|name| !self.parameter(name).is_empty())
+    }
+
     fn matches(&self, encoding: Encoding) -> bool {
         let subtype = encoding.media_type().trim_start_matches("application/");
         match (self.media_type, self.subtype) {
@@ -134,16 +139,42 @@ pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Stat
         return Ok(JSON);
     }
     let clauses = clauses(headers);
-    clauses.iter().find_map(|clause| accept(clause, offer)).ok_or_else(|| {
-        Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
-    })
+    let media = clauses.iter().find_map(|clause| accept(clause, offer)).ok_or_else(not_acceptable)?;
+    if offer.streams && media.encoding == Encoding::Yaml {
+        let streams = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+        return Err(Status::not_acceptable(format!("only the following media types are accepted: {streams}")));
+    }
+    Ok(media)
+}
+
+/// 406 for a client that accepts nothing that there is.
+pub(crate) fn not_acceptable() -> Status {
+    Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
+}
+
+/// Whether one of the media types alone can be met, whatever their parameters say. `subtypes` are of `application`.
+pub(crate) fn meets(headers: &HeaderMap, subtypes: &[&str]) -> bool {
+    asks_nothing(headers)
+        || clauses(headers).iter().any(|clause| {
+            (clause.media_type, clause.subtype) == ("*", "*")
+                || (clause.media_type == "application"
+                    && subtypes.contains(&clause.subtype))
+        })
+}
+
+/// 406 for media types that cannot be met, before anything else is looked at.
+pub(crate) fn no_representation(available: &str) -> Status {
+    let mut status =
+        Status::not_acceptable(format!("406: Not Acceptable\n\nAvailable representations: {available}"));
+    status.details = Some(serde_json::json!({}));
+    status
 }
 
 fn accept(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
     let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
     let encoding = all.into_iter().find(|one| clause.matches(*one))?;
     let stream = clause.parameter("stream");
-    let offered = stream.is_empty() || (offer.streams && stream == "watch");
+    let offered = stream.is_empty() || (offer.streams && stream == "watch" && encoding != Encoding::Yaml);
     if !offered {
         return None;
     }
@@ -183,6 +214,7 @@ pub(crate) fn negotiate_error(headers: &HeaderMap) -> Encoding {
     let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
     clauses(headers)
         .iter()
+        .filter(|clause| !clause.converts() && clause.parameter("stream").is_empty())
         .find_map(|clause| all.into_iter().find(|encoding| clause.matches(*encoding)))
         .unwrap_or(Encoding::Json)
 }

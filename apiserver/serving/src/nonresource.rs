@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::handle::Reply;
-use crate::negotiate::{Media, Offer, negotiate};
+use crate::negotiate::{Media, meets, no_representation};
 use crate::options::VersionInfo;
 use crate::query::Query;
 use crate::server::Shared;
@@ -57,10 +57,16 @@ impl Shared {
     /// Documents that can only be read.
     fn only_get(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
         let answer = match path {
-            "/version" | "/version/" => negotiate(&parts.headers, Offer::default()).map(|media| {
-                // Indented for everybody, as kube-apiserver has it.
-                Answer::value(200, &version(&self.options.version), Media { pretty: true, ..media })
-            }),
+            "/version" | "/version/" if !meets(&parts.headers, &["json"]) => {
+                Err(no_representation("application/json"))
+            }
+            // Indented for everybody, as kube-apiserver has it.
+            "/version" | "/version/" => Ok(Answer::value(
+                200,
+                &version(&self.options.version),
+                Media { pretty: true, ..crate::negotiate::JSON },
+            )),
+            _ if path.starts_with("/version/") => Err(Status::no_such_path()),
             "/metrics" => {
                 let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
                 Ok(Answer::new(200, content_type, self.metrics.text()))
@@ -72,7 +78,8 @@ impl Shared {
             _ if path.starts_with("/openapi/") => return self.openapi(path, parts).map(Ok),
             _ => self.discovery(path, &parts.headers)?,
         };
-        let reads = parts.method == Method::GET || parts.method == Method::HEAD;
+        let head = parts.method == Method::HEAD && !self.is_routed(path);
+        let reads = parts.method == Method::GET || head;
         if !reads && !self.answers_to_all(path) {
             let message = "the server does not allow this method on the requested resource";
             return Some(Err(Status::method_not_allowed(message)));
@@ -80,9 +87,16 @@ impl Shared {
         Some(answer)
     }
 
-    /// Groups and versions of custom resources answer to every method.
+    /// Lists of groups, groups, and versions of custom resources answer to every method.
     fn answers_to_all(&self, path: &str) -> bool {
-        path.starts_with("/apis/") && !self.is_built_in_group(path)
+        path == "/" || path.starts_with("/apis") && !self.is_routed(path)
+    }
+
+    /// Whether the path is one of those that are for one method, and for certain media types.
+    pub(crate) fn is_routed(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        matches!(path, "/api" | "/api/v1" | "/version")
+            || self.is_built_in_group(path) && path.matches('/').count() == 3
     }
 
     /// How others verify the tokens of service accounts.
@@ -124,11 +138,16 @@ fn version(info: &VersionInfo) -> Value {
     let minor = numbers.next().unwrap_or_default();
     json!({
         "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
-        "minCompatibilityMajor": major, "minCompatibilityMinor": minor,
+        "minCompatibilityMajor": major, "minCompatibilityMinor": before(minor),
         "gitVersion": info.git_version, "gitCommit": info.git_commit, "gitTreeState": "clean",
         "buildDate": info.build_date, "goVersion": "", "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, platform()),
     })
+}
+
+/// The minor version before this one, as whose server this one can still serve.
+fn before(minor: &str) -> String {
+    minor.parse::<u32>().map_or_else(|_| minor.to_owned(), |minor| minor.saturating_sub(1).to_string())
 }
 
 fn platform() -> &'static str {

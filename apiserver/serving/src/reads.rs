@@ -105,7 +105,7 @@ impl Shared {
         }
         let mut options = asked.query.watch_options();
         select_name(&mut options.field_selector, asked.target.name())?;
-        let form = Form::of_object(media.convert, served, asked.include())?;
+        let form = Form::of_event(media.convert, served, asked.include())?;
         let mut context = asked.context();
         let namespace = asked.target.namespace();
         let watch = self.registry.watch(&mut context, served, namespace, &options).await?;

@@ -4,6 +4,7 @@ use machinery::status::Status;
 use registry::Served;
 
 use crate::handle::{Asked, Reply};
+use crate::negotiate::{meets, no_representation};
 use crate::verb::Verb;
 use crate::writes::PatchKind;
 
@@ -42,19 +43,13 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
         status.details = Some(serde_json::json!({}));
         return Some(Err(status));
     }
-    if !acceptable(asked) {
+    if !meets(&asked.parts.headers, &["json", "yaml", "vnd.kubernetes.protobuf"]) {
         let streams = if target.name().is_empty() && get && definition.is_stored() {
             ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
         } else {
             ""
         };
-        let message = format!(
-            "406: Not Acceptable\n\nAvailable representations: {}{streams}",
-            crate::negotiate::ACCEPTED
-        );
-        let mut status = Status::not_acceptable(message);
-        status.details = Some(serde_json::json!({}));
-        return Some(Err(status));
+        return Some(Err(no_representation(&format!("{}{streams}", crate::negotiate::ACCEPTED))));
     }
     None
 }
@@ -67,17 +62,6 @@ fn is_patch(asked: &Asked<'_>) -> bool {
         || content_type == "*/*"
         || content_type.strip_prefix("application/").is_some_and(|subtype| {
             known.contains(&subtype) || subtype == "apply-patch+cbor" || subtype == "octet-stream"
-        })
-}
-
-/// Whether the media types alone can be met; parameters are looked at later.
-fn acceptable(asked: &Asked<'_>) -> bool {
-    let headers = &asked.parts.headers;
-    let known = ["json", "yaml", "vnd.kubernetes.protobuf"];
-    crate::negotiate::asks_nothing(headers)
-        || crate::negotiate::clauses(headers).iter().any(|clause| {
-            (clause.media_type, clause.subtype) == ("*", "*")
-                || (clause.media_type == "application" && known.contains(&clause.subtype))
         })
 }
 

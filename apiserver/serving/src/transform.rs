@@ -14,9 +14,22 @@ pub(crate) enum Form {
     Plain,
     Partial(&'static str),
     Table(Box<Table>),
+    /// Objects that cannot be shown as what was asked for: a watch of them ends with the first.
+    Nothing,
 }
 
 impl Form {
+    /// The form for the events of a watch.
+    ///
+    /// # Errors
+    /// 400 for a bad `includeObject`.
+    pub(crate) fn of_event(convert: Option<Convert>, served: &Served, include: &str) -> Result<Self, Status> {
+        match convert {
+            Some(Convert::PartialObjectMetadataList(_)) => Ok(Self::Nothing),
+            other => Self::of_object(other, served, include),
+        }
+    }
+
     /// The form for single objects (also in watch events).
     ///
     /// # Errors
@@ -68,7 +81,7 @@ impl Form {
     /// One object.
     pub(crate) fn object(&self, object: &Bytes, now: DateTime<Utc>) -> Vec<Bytes> {
         match self {
-            Self::Plain => vec![object.clone()],
+            Self::Plain | Self::Nothing => vec![object.clone()],
             Self::Partial(version) => partial(version, object),
             Self::Table(table) => table.of_object(object, now, true),
         }
@@ -85,7 +98,7 @@ impl Form {
     /// A page of a list.
     pub(crate) fn list(&self, list: &List, served: &Served, now: DateTime<Utc>) -> Vec<Bytes> {
         match self {
-            Self::Plain => plain_list(list, served),
+            Self::Plain | Self::Nothing => plain_list(list, served),
             Self::Partial(version) => {
                 let head = list_head("PartialObjectMetadataList", version, list, false);
                 let items = list.items.iter().map(|item| partial(version, &item.object));

@@ -50,7 +50,7 @@ struct Running {
 pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static {
     let running = Running {
         end: timer(&stage.clock, stage.lasts),
-        next_bookmark: timer(&stage.clock, limits::BOOKMARK_EVERY),
+        next_bookmark: timer(&stage.clock, first_bookmark(stage.lasts)),
         stop: Box::pin(stage.stop.clone().cancelled_owned()),
         first: true,
         ended: false,
@@ -61,6 +61,12 @@ pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static
         let line = running.next().await?;
         Some((line, running))
     })
+}
+
+/// When the first bookmark is due: after the usual time, or shortly before the end so that the client can go on from there.
+fn first_bookmark(lasts: Duration) -> Duration {
+    let before_end = lasts.checked_sub(limits::BOOKMARK_BEFORE_END).filter(|due| !due.is_zero());
+    before_end.unwrap_or(limits::BOOKMARK_EVERY).min(limits::BOOKMARK_EVERY)
 }
 
 fn timer(clock: &Clock, duration: Duration) -> BoxFuture<'static, ()> {
@@ -81,14 +87,13 @@ impl Running {
             () = &mut self.stop => None,
             event = self.stage.watch.next() => {
                 let event = event?;
+                if matches!(self.stage.form, Form::Nothing) {
+                    return None;
+                }
                 self.ended = event.kind == EventType::Error;
                 Some(self.line(&event))
             }
-            () = &mut self.end => {
-                self.ended = true;
-                let event = self.stage.bookmarks.then(|| self.stage.watch.bookmark())?;
-                Some(self.line(&event))
-            }
+            () = &mut self.end => None,
             () = &mut self.next_bookmark, if self.stage.bookmarks => {
                 self.next_bookmark = timer(&self.stage.clock, limits::BOOKMARK_EVERY);
                 let event = self.stage.watch.bookmark();

@@ -8,6 +8,7 @@ use super::cost::{self, Types};
 use super::parse::{parse, unescape};
 use super::token::{NOWHERE, Problem};
 use super::types::{Bindings, Type, escape, overloads, simple};
+use super::validators;
 use crate::limits::{MAX_CEL_PROBLEMS, MAX_CEL_PROBLEMS_TEXT};
 use crate::schema::{Kind, Rule, Schema, formats};
 
@@ -165,8 +166,12 @@ fn shown(source: &str, problem: &Problem) -> String {
     let line = before.matches('\n').count();
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
     let text = source.lines().nth(line).unwrap_or_default();
-    let dots = ".".repeat(column);
-    format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}^", line + 1, column + 1, problem.message)
+    let text = text.replace('\t', " ");
+    // What stands below a wide letter is wide.
+    let dots: String =
+        text.chars().take(column).map(|c| if c.len_utf8() > 1 { '．' } else { '.' }).collect();
+    let mark = if text.chars().nth(column).is_some_and(|c| c.len_utf8() > 1) { '＾' } else { '^' };
+    format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}{mark}", line + 1, column + 1, problem.message)
 }
 
 /// What a rule can cost at most, in cel-go's units: once, on one value.
@@ -176,6 +181,8 @@ pub struct RuleCost {
     pub rule: u64,
     /// `messageExpression`, when there is one.
     pub message: Option<u64>,
+    /// Whether the rule compiles and reads `oldSelf`.
+    pub uses_old_self: bool,
 }
 
 /// Everything that is wrong with a rule on this schema node, and what it can cost; `root` for rules on the whole object.
@@ -191,15 +198,20 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
     };
     match checker.run(&rule.rule) {
         Err(text) => problems.push(RuleProblem::Rule(format!("compilation failed: {text}"))),
-        Ok((_, found)) if found != simple("bool") && found != Type::Dyn => {
+        Ok((_, found)) if found != simple("bool") => {
             problems.push(RuleProblem::Rule("cel expression must evaluate to a bool".into()));
         }
         Ok((expr, _)) => {
-            costs.rule = cost::estimate(&expr, &checker.types, schema, root);
-            if rule.optional_old_self && !expr.uses("oldSelf") {
-                problems.push(RuleProblem::OptionalOldSelf);
+            costs.uses_old_self = expr.uses("oldSelf");
+            match validators::instantiate(&expr) {
+                Err(why) => problems.push(RuleProblem::Rule(format!("program instantiation failed: {why}"))),
+                Ok(()) => costs.rule = cost::estimate(&expr, &checker.types, schema, root),
             }
         }
+    }
+    // Of a rule that does not compile nobody knows what it uses.
+    if rule.optional_old_self && !costs.uses_old_self {
+        problems.push(RuleProblem::OptionalOldSelf);
     }
     if let Some(source) = &rule.message_expression {
         match checker.run(source) {
@@ -208,22 +220,23 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
                     "messageExpression compilation failed: {text}"
                 )));
             }
-            Ok((_, found)) if found != simple("string") && found != Type::Dyn => {
+            Ok((_, found)) if found != simple("string") => {
                 let text = "messageExpression must evaluate to a string".to_owned();
                 problems.push(RuleProblem::MessageExpression(text));
             }
-            Ok((expr, _)) => costs.message = Some(cost::estimate(&expr, &checker.types, schema, root)),
+            Ok((expr, _)) => match validators::instantiate(&expr) {
+                Err(why) => {
+                    let text = format!("messageExpression instantiation failed: {why}");
+                    problems.push(RuleProblem::MessageExpression(text));
+                }
+                Ok(()) => costs.message = Some(cost::estimate(&expr, &checker.types, schema, root)),
+            },
         }
     }
     if rule.field_path.as_deref().is_some_and(|path| field_path(schema, path).is_none()) {
         problems.push(RuleProblem::FieldPath);
     }
     (problems, costs)
-}
-
-/// Whether the rule's source uses `oldSelf`; false when it does not parse.
-pub fn uses_old_self(rule: &str) -> bool {
-    parse(rule).is_ok_and(|expr| expr.uses("oldSelf"))
 }
 
 /// Parses and checks an expression over `variables`, of any type each.
@@ -236,6 +249,9 @@ pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type
     let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
     let mut locals = variables.iter().map(|name| (Arc::from(*name), Type::Dyn)).collect();
     let found = checker.check(&expr, &mut locals);
+    if checker.problems.is_empty() {
+        (checker.problems, checker.failures) = validators::literals(&expr, &checker.types);
+    }
     if !checker.problems.is_empty() {
         return Err(display(source, &checker.problems, checker.failures));
     }
@@ -266,6 +282,9 @@ impl<'s> Checker<'s> {
         self.failures = 0;
         self.types.clear();
         let found = self.check(&expr, &mut Vec::new());
+        if self.problems.is_empty() {
+            (self.problems, self.failures) = validators::literals(&expr, &self.types);
+        }
         if self.problems.is_empty() {
             Ok((expr, found))
         } else {
@@ -314,10 +333,7 @@ impl<'s> Checker<'s> {
             ExprKind::List(items) => {
                 let found: Vec<Type<'s>> = items
                     .iter()
-                    .map(|(optional, item)| match (optional, self.check(item, locals)) {
-                        (true, Type::Optional(inner)) => (*inner).clone(),
-                        (_, found) => found,
-                    })
+                    .map(|(optional, item)| self.item(*optional, item, locals))
                     .collect();
                 Type::List(Rc::new(join(found)))
             }
@@ -325,14 +341,23 @@ impl<'s> Checker<'s> {
                 let (mut keys, mut values) = (Vec::new(), Vec::new());
                 for (optional, key, value) in entries {
                     keys.push(self.check(key, locals));
-                    values.push(match (optional, self.check(value, locals)) {
-                        (true, Type::Optional(inner)) => (*inner).clone(),
-                        (_, found) => found,
-                    });
+                    values.push(self.item(*optional, value, locals));
                 }
                 map(join(keys), join(values))
             }
-            ExprKind::Macro(call) => self.expand(call, locals),
+            ExprKind::Macro(call) => self.expand(expr.at, call, locals),
+        }
+    }
+
+    /// The type of an item or value; of an optional one that of what it holds.
+    fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
+        match (optional, self.check(item, locals)) {
+            (true, Type::Optional(inner)) => (*inner).clone(),
+            (true, found) if !matches!(found, Type::Dyn | Type::Error) => {
+                let wanted = Type::Optional(Rc::new(found.clone()));
+                self.fail(item.at, format!("expected type '{wanted}' but found '{found}'"))
+            }
+            (_, found) => found,
         }
     }
 
@@ -350,7 +375,8 @@ impl<'s> Checker<'s> {
             "null_type" => simple("null_type"),
             "list" => Type::List(Rc::new(Type::Dyn)),
             "map" => Type::Map(Rc::new(Type::Dyn), Rc::new(Type::Dyn)),
-            "dyn" | "type" => Type::Dyn,
+            "type" => Type::Dyn,
+            "optional_type" => Type::Optional(Rc::new(Type::Dyn)),
             _ => return self.fail(at, format!("undeclared reference to '{name}' (in container '')")),
         };
         Type::Kind(Rc::new(named))
@@ -386,7 +412,7 @@ impl<'s> Checker<'s> {
             let qualified = match &target.kind {
                 ExprKind::Ident(space) if self.variable(space, locals).is_none() => {
                     Some(format!("{space}.{name}"))
-                        .filter(|name| !overloads(name).is_empty() || matches!(&**space, "math"))
+                        .filter(|name| !overloads(name).is_empty())
                 }
                 _ => None,
             };
@@ -401,14 +427,16 @@ impl<'s> Checker<'s> {
         for arg in &call.args {
             args.push(self.check(arg, locals));
         }
-        if name.starts_with("math.") {
-            return Type::Dyn;
+        if matches!(&*name, "_&&_" | "_||_") {
+            for (arg, found) in call.args.iter().zip(&args) {
+                self.expect_bool(arg.at, found);
+            }
+            return simple("bool");
         }
         let declared = overloads(&name);
         if declared.is_empty() {
             return self.fail(at, format!("undeclared reference to '{name}' (in container '')"));
         }
-        self.literals(&name, call);
         let mut results: Vec<Type<'s>> = Vec::new();
         for overload in declared {
             let Some((wanted, is_member, result)) = overload.types() else { continue };
@@ -430,21 +458,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Literals that can never be right are refused: patterns, durations, timestamps.
-    fn literals(&mut self, name: &str, call: &Call) {
-        let Some(Expr { at, kind: ExprKind::Text(text), .. }) = call.args.last() else { return };
-        let good = match name {
-            "matches" => formats::shared(text).is_ok(),
-            "duration" => super::time::parse_duration(text).is_some(),
-            "timestamp" => super::time::parse_timestamp(text).is_some(),
-            _ => true,
-        };
-        if !good {
-            self.fail(*at, format!("invalid {name} argument"));
-        }
-    }
-
-    fn expand(&mut self, call: &Macro, locals: &mut Locals<'s>) -> Type<'s> {
+    fn expand(&mut self, at: usize, call: &Macro, locals: &mut Locals<'s>) -> Type<'s> {
+        let mut condition = None;
         let target = self.check(&call.target, locals);
         let optional = matches!(call.kind, MacroKind::OptMap | MacroKind::OptFlatMap);
         let (first, second) = match &target {
@@ -465,25 +480,67 @@ impl<'s> Checker<'s> {
             locals.push((name.clone(), second));
         }
         if let Some(filter) = &call.filter {
-            let found = self.check(filter, locals);
-            self.expect_bool(filter.at, &found);
+            condition = Some(self.check(filter, locals));
         }
         let body = self.check(&call.body, locals);
         locals.truncate(depth);
-        match call.kind {
-            MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => {
+        let made = match call.kind {
+            MacroKind::All | MacroKind::Exists => {
                 self.expect_bool(call.body.at, &body);
-                simple("bool")
+                return simple("bool");
+            }
+            MacroKind::ExistsOne => {
+                self.expect_condition(at, &body, &simple("int"));
+                return simple("bool");
             }
             MacroKind::Filter => {
-                self.expect_bool(call.body.at, &body);
-                Type::List(Rc::new(first))
+                let made = Type::List(Rc::new(first));
+                self.expect_condition(at, &body, &made);
+                return made;
             }
             MacroKind::Map => Type::List(Rc::new(body)),
             MacroKind::TransformMap => map(first, body),
-            MacroKind::TransformMapEntry | MacroKind::OptFlatMap => body,
+            MacroKind::TransformMapEntry => {
+                if !matches!(body, Type::Map(..) | Type::Dyn | Type::Error) {
+                    let message = format!(
+                        "found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), {body})'"
+                    );
+                    return self.fail(at, message);
+                }
+                body
+            }
+            MacroKind::OptFlatMap => body,
             MacroKind::OptMap => Type::Optional(Rc::new(body)),
-            MacroKind::SortBy => target,
+            MacroKind::SortBy => return self.sorted(at, target, body),
+        };
+        if let Some(found) = &condition {
+            self.expect_condition(at, found, &made);
+        }
+        made
+    }
+
+    /// `sortBy` sorts by a list of keys that it makes first.
+    fn sorted(&mut self, at: usize, target: Type<'s>, keys: Type<'s>) -> Type<'s> {
+        let args = [target.clone(), Type::List(Rc::new(keys))];
+        let name = "@sortByAssociatedKeys";
+        let fits = overloads(name).iter().filter_map(|overload| overload.types()).any(|(wanted, ..)| {
+            let mut bindings = Bindings::default();
+            wanted.iter().zip(&args).all(|(wanted, actual)| bindings.fits(wanted, actual))
+        });
+        if fits {
+            return target;
+        }
+        let shown = signature(true, &args);
+        self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
+    }
+
+    /// Macros that choose what they take in stand for `condition ? taken : left`, which is what errors show.
+    fn expect_condition(&mut self, at: usize, found: &Type<'s>, made: &Type<'s>) {
+        if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
+            let message = format!(
+                "found no matching overload for '_?_:_' applied to '({found}, {made}, {made})'"
+            );
+            self.fail(at, message);
         }
     }
 

@@ -66,6 +66,8 @@ struct Node<'s> {
     /// Of its value; `None` where nothing bounds it.
     size: Option<Size>,
     entry: Option<Entry>,
+    /// Its value, when it is a literal integer; 0 for a negative one.
+    literal: Option<u64>,
     /// Where in the object its value stands.
     place: Option<Place<'s>>,
 }
@@ -103,9 +105,9 @@ impl<'s> Estimate<'_, 's> {
         match &expr.kind {
             ExprKind::Text(text) => literal(text.chars().count()),
             ExprKind::Bytes(bytes) => literal(bytes.len()),
+            ExprKind::Int(n) => Node { literal: Some(u64::try_from(*n).unwrap_or(0)), ..literal(1) },
             ExprKind::Null
             | ExprKind::Bool(_)
-            | ExprKind::Int(_)
             | ExprKind::Uint(_)
             | ExprKind::Double(_) => literal(1),
             ExprKind::Ident(name) => self.ident(expr, name),
@@ -140,7 +142,7 @@ impl<'s> Estimate<'_, 's> {
             None => (Some(self.own), None),
         };
         let size = self.sized(expr, place).or(known);
-        Node { cost: 1, size, entry: None, place }
+        Node { cost: 1, size, entry: None, place, ..Node::default() }
     }
 
     fn select(&mut self, expr: &Expr, select: &Select) -> Node<'s> {
@@ -166,8 +168,8 @@ impl<'s> Estimate<'_, 's> {
         Node {
             cost: target.cost.saturating_add(u64::from(structured)),
             size: self.sized(expr, place),
-            entry: None,
             place,
+            ..Node::default()
         }
     }
 
@@ -237,8 +239,14 @@ impl<'s> Estimate<'_, 's> {
             }
             MacroKind::Filter => Node { cost, size: Some(count), entry: list(range), ..Node::default() },
             MacroKind::Map => Node { cost, size: Some(count), entry: list(body.size()), ..Node::default() },
-            // The sorting itself is one more call.
-            MacroKind::SortBy => Node { cost: cost.saturating_add(1), size: Some(count), ..Node::default() },
+            // The keys are compared, each with each.
+            MacroKind::SortBy => {
+                let text = self.kind(&call.body).is_text();
+                let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
+                let pairs = count.times(count);
+                let sorting = scaled(pairs.max, factor).saturating_add(1 + LIST);
+                Node { cost: cost.saturating_add(sorting), size: Some(pairs), ..Node::default() }
+            }
             _ => Node { cost, size: Some(count), ..Node::default() },
         }
     }
@@ -275,7 +283,7 @@ impl<'s> Estimate<'_, 's> {
                 let size = Some(then.size().union(other.size()));
                 let entry = then.entry.zip(other.entry).map(|(a, b)| a.union(b));
                 let cost = condition.cost.saturating_add(then.cost.max(other.cost));
-                return Node { cost, size, entry, place: None };
+                return Node { cost, size, entry, ..Node::default() };
             }
             ("_&&_" | "_||_", _) => return Node { cost: paid, size: Some(Size::ONE), ..Node::default() },
             ("dyn", [(node, _)]) => return Node { cost: paid.saturating_add(1), ..node.clone() },
@@ -285,7 +293,7 @@ impl<'s> Estimate<'_, 's> {
                     None => Some(self.own),
                 };
                 let size = container.entry.map(|entry| entry.value).or_else(|| self.sized(expr, place));
-                return Node { cost: paid.saturating_add(1), size, entry: None, place };
+                return Node { cost: paid.saturating_add(1), size, entry: None, place, ..Node::default() };
             }
             _ => {}
         }
@@ -295,6 +303,6 @@ impl<'s> Estimate<'_, 's> {
             _ => None,
         };
         let size = found.size.or_else(|| self.sized(expr, None));
-        Node { cost: paid.saturating_add(found.cost), size, entry, place: None }
+        Node { cost: paid.saturating_add(found.cost), size, entry, ..Node::default() }
     }
 }

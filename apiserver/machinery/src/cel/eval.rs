@@ -137,10 +137,11 @@ impl Run {
                 (false, found) => Val::Optional(found.map(Rc::new)),
             });
         }
-        let found = field(&target, select);
-        if !matches!(target, Val::Object(..) | Val::Map(_)) {
-            return Err(NO_OVERLOAD);
+        if target.items().is_some() {
+            return Err("unsupported index type 'string' in list".into());
         }
+        // What is no map has no keys: null for one, which stands for an object that is not there.
+        let found = field(&target, select);
         match (select.test, select.optional, found) {
             (true, _, found) => Ok(Val::Bool(found.is_some())),
             (_, true, found) => Ok(Val::Optional(found.map(Rc::new))),
@@ -162,12 +163,11 @@ impl Run {
             ("orValue", [other]) => match self.receiver(call, scope)? {
                 Val::Optional(Some(value)) => Ok((*value).clone()),
                 Val::Optional(None) => self.eval(other, scope),
-                _ => Err(NO_OVERLOAD),
+                value => Ok(value),
             },
             ("or", [other]) => match self.receiver(call, scope)? {
                 Val::Optional(None) => self.eval(other, scope),
-                some @ Val::Optional(_) => Ok(some),
-                _ => Err(NO_OVERLOAD),
+                value => Ok(value),
             },
             (name, _) => {
                 let mut args = Vec::with_capacity(call.args.len() + 1);
@@ -227,7 +227,10 @@ impl Run {
         let target = self.eval(&call.target, scope)?;
         match call.kind {
             MacroKind::OptMap | MacroKind::OptFlatMap => {
-                let Val::Optional(inner) = target else { return Err(NO_OVERLOAD) };
+                let Val::Optional(inner) = target else {
+                    self.charge(1);
+                    return Err(functions::no_overload("hasValue", &[target], false));
+                };
                 // `hasValue()`, `value()` and `optional.of()` stand behind the macro.
                 self.charge(3);
                 let Some(inner) = inner else { return Ok(Val::Optional(None)) };
@@ -287,6 +290,9 @@ impl Run {
             self.charge(step_cost(call.kind, true));
         }
         self.charge(2);
+        let keys: Vec<Val<'a>> = keyed.iter().map(|(key, _)| key.clone()).collect();
+        // The list of keys is made, then the sorted one.
+        self.charge(10 + actual::compared(&keys));
         if keyed.windows(2).any(|pair| pair[0].0.order(&pair[1].0).is_none()) {
             return Err("list elements must have the same type".into());
         }
@@ -387,15 +393,40 @@ fn pairs<'a>(target: &Val<'a>, two: bool) -> Result<Vec<(Val<'a>, Val<'a>)>, Fai
         };
         return Ok(items.into_iter().enumerate().map(pair).collect());
     }
-    target.entries().ok_or(NO_OVERLOAD)
+    target.entries().ok_or_else(|| {
+        let kind = match target {
+            Val::Null => "Null",
+            Val::Bool(_) => "Bool",
+            Val::Int(_) => "Int",
+            Val::Uint(_) => "Uint",
+            Val::Double(_) => "Double",
+            Val::Text(_) => "String",
+            Val::Bytes(_) => "Bytes",
+            Val::Duration(_) => "Duration",
+            Val::Timestamp(_) => "Timestamp",
+            _ => "Value",
+        };
+        format!("got 'types.{kind}', expected iterable type").into()
+    })
 }
 
 fn ident<'a>(name: &str, scope: &Scope<'_, 'a>) -> Outcome<'a> {
     if let Some(value) = scope.find(name) {
         return Ok(value.clone());
     }
-    const TYPES: [&str; 11] =
-        ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "dyn"];
+    const TYPES: [&str; 11] = [
+        "bool",
+        "int",
+        "uint",
+        "double",
+        "string",
+        "bytes",
+        "list",
+        "map",
+        "null_type",
+        "type",
+        "optional_type",
+    ];
     match TYPES.iter().find(|kind| **kind == name) {
         Some(kind) => Ok(Val::Type(kind)),
         None => Err(format!("no such attribute(s): {name}").into()),
@@ -411,7 +442,12 @@ fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
                 _ if map.contains_key(&*select.property) => &select.property,
                 _ => &select.field,
             };
-            map.get(&**name).map(|value| Val::of(value, super::value::child(*schema, name)))
+            let value = map.get(&**name)?;
+            // A property that is null is taken for one that is not there.
+            if value.is_null() && schema.is_some_and(|schema| schema.properties.contains_key(&**name)) {
+                return None;
+            }
+            Some(Val::of(value, super::value::child(*schema, name)))
         }
         Val::Map(_) => target.get(&Val::Text(Cow::Owned(select.field.to_string()))),
         _ => None,
@@ -427,7 +463,12 @@ fn index<'a>(target: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
                 Val::Double(n) if n.fract() == 0.0 => Some(*n as i64),
                 _ => None,
             };
-            let Some(at) = at else { return Err(NO_OVERLOAD) };
+            let Some(at) = at else {
+                return Err(match key {
+                    Val::Double(n) => format!("unsupported index value {n} in list").into(),
+                    _ => format!("unsupported index type '{}' in list", key.type_name()).into(),
+                });
+            };
             let found = match target {
                 Val::Array(list, schema) => usize::try_from(at)
                     .ok()
@@ -438,10 +479,7 @@ fn index<'a>(target: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
             };
             found.ok_or_else(|| format!("index out of bounds: {at}").into())
         }
-        Val::Object(..) | Val::Map(_) => {
-            target.get(key).ok_or_else(|| format!("no such key: {}", functions::show(key)).into())
-        }
-        _ => Err(NO_OVERLOAD),
+        _ => target.get(key).ok_or_else(|| format!("no such key: {}", functions::show(key)).into()),
     }
 }
 
@@ -450,6 +488,10 @@ fn operator<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         ("!_", [Val::Bool(flag)]) => Ok(Val::Bool(!flag)),
         ("-_", [Val::Int(n)]) => n.checked_neg().map(Val::Int).ok_or("integer overflow".into()),
         ("-_", [Val::Double(n)]) => Ok(Val::Double(-n)),
+        ("-_", [Val::Uint(_) | Val::Bytes(_) | Val::Null]) => Err("no such overload: -_".into()),
+        ("!_" | "-_", _) => Err(NO_OVERLOAD),
+        // Kubernetes' own types compare with their like only.
+        ("_==_" | "_!=_", [a, b]) if a.is_own() && a.type_name() != b.type_name() => Err(NO_OVERLOAD),
         ("_==_", [a, b]) => Ok(Val::Bool(a.equals(b))),
         ("_!=_", [a, b]) => Ok(Val::Bool(!a.equals(b))),
         ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
@@ -462,7 +504,7 @@ fn operator<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
                     _ => order.is_ge(),
                 })),
                 None if comparable && is_number(a) => Ok(Val::Bool(false)),
-                None => Err(NO_OVERLOAD),
+                None => Err(not_taken(name, a)),
             }
         }
         ("@in", [item, list]) => match (list.items(), list) {
@@ -522,13 +564,28 @@ fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
             "_-_" => Ok(Val::Double(a - b)),
             "_*_" => Ok(Val::Double(a * b)),
             "_/_" => Ok(Val::Double(a / b)),
-            _ => Err(NO_OVERLOAD),
+            _ => Err("no such overload: _%_".into()),
         },
         (Val::Text(a), Val::Text(b)) if name == "_+_" => Ok(Val::text(format!("{a}{b}"))),
         (Val::Bytes(a), Val::Bytes(b)) if name == "_+_" => Ok(Val::Bytes([&**a, &**b].concat().into())),
         (Val::Array(..) | Val::List(_), Val::Array(..) | Val::List(_)) if name == "_+_" => {
             a.concat(b).ok_or(NO_OVERLOAD)
         }
-        _ => time::arithmetic(name, a, b).unwrap_or(Err(NO_OVERLOAD)),
+        _ => time::arithmetic(name, a, b).unwrap_or_else(|| Err(not_taken(name, a))),
     }
+}
+
+/// The words for operands that do not fit; the operator is named when the first one knows it not at all.
+fn not_taken(name: &str, first: &Val<'_>) -> Failure {
+    let number = is_number(first);
+    // Strings and times answer for themselves.
+    let knows = number && !(name == "_%_" && matches!(first, Val::Double(_)))
+        || matches!(first, Val::Text(_) | Val::Duration(_) | Val::Timestamp(_))
+        || match first {
+            Val::Bytes(_) => !matches!(name, "_-_" | "_*_" | "_/_" | "_%_"),
+            Val::Bool(_) => name.contains(['<', '>']),
+            Val::List(_) | Val::Array(..) => name == "_+_",
+            _ => false,
+        };
+    if knows { NO_OVERLOAD } else { format!("no such overload: {name}").into() }
 }

@@ -20,6 +20,7 @@ pub mod time;
 mod token;
 mod types;
 pub mod url;
+mod validators;
 mod value;
 mod work;
 

@@ -9,6 +9,27 @@ use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_SOURCE};
 const PRIMARY: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, \
                        STRING, BYTES, IDENTIFIER}";
 
+/// Words that name nothing.
+const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 /// Parses a rule.
 ///
 /// Invariant: no tree is higher than [`MAX_CEL_DEPTH`], whatever it is made of: brackets, chains of operators, of fields or of calls.
@@ -28,7 +49,9 @@ pub fn parse(source: &str) -> Result<Expr, Problem> {
     match parser.peek() {
         Token::End => Ok(expr),
         _ => {
-            let message = format!("Syntax error: mismatched input '{}' expecting <EOF>", parser.text());
+            // One token too many could be left out, more could not.
+            let what = if parser.next + 2 >= parser.tokens.len() { "extraneous" } else { "mismatched" };
+            let message = format!("Syntax error: {what} input '{}' expecting <EOF>", parser.text());
             Err(Problem { at: parser.at(), message })
         }
     }
@@ -280,6 +303,10 @@ impl Parser {
             Token::Symbol("(") => {
                 self.take();
                 let inner = self.ternary()?;
+                if matches!(self.peek(), Token::End) {
+                    let message = "Syntax error: missing ')' at '<EOF>'".to_owned();
+                    return Err(Problem { at: self.at(), message });
+                }
                 self.expect(")")?;
                 return Ok(inner);
             }
@@ -336,6 +363,9 @@ impl Parser {
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
             "null" => ExprKind::Null,
+            word if RESERVED.contains(&word) => {
+                return Err(Problem { at, message: format!("reserved identifier: {name}") });
+            }
             _ => {
                 let open = self.at();
                 if self.accept("(") {
@@ -350,6 +380,9 @@ impl Parser {
 
     fn list(&mut self) -> Result<Vec<(bool, Expr)>, Problem> {
         let mut items = Vec::new();
+        if self.is(",") && matches!(self.tokens.get(self.next + 1), Some((_, Token::Symbol("]")))) {
+            self.take();
+        }
         while !self.accept("]") {
             if !items.is_empty() {
                 self.expect(",")?;
@@ -410,11 +443,14 @@ pub fn unescape(field: &Arc<str>) -> Arc<str> {
 fn global_call(at: usize, name: &str, mut args: Vec<Expr>) -> Result<Expr, Problem> {
     if name == "has" && args.len() == 1 {
         return match args.pop() {
-            Some(Expr { at, kind: ExprKind::Select(mut select), .. }) if !select.optional => {
+            Some(Expr { kind: ExprKind::Select(mut select), .. }) if !select.optional => {
                 select.test = true;
                 node(at, ExprKind::Select(select))
             }
-            _ => Err(Problem { at, message: "invalid argument to has() macro".into() }),
+            other => {
+                let at = other.map_or(at, |other| other.at);
+                Err(Problem { at, message: "invalid argument to has() macro".into() })
+            }
         };
     }
     call(at, name, args)
@@ -431,7 +467,7 @@ fn member_call(at: usize, target: Expr, name: Arc<str>, args: Vec<Expr>) -> Resu
     let one = match &*name {
         "all" => Some(MacroKind::All),
         "exists" => Some(MacroKind::Exists),
-        "exists_one" | "existsOne" => Some(MacroKind::ExistsOne),
+        "exists_one" => Some(MacroKind::ExistsOne),
         "filter" => Some(MacroKind::Filter),
         "map" => Some(MacroKind::Map),
         "optMap" => Some(MacroKind::OptMap),
@@ -448,7 +484,24 @@ fn member_call(at: usize, target: Expr, name: Arc<str>, args: Vec<Expr>) -> Resu
         "transformMapEntry" => Some(MacroKind::TransformMapEntry),
         _ => None,
     };
-    let bad = |arg: &Expr| Err(Problem { at: arg.at, message: "argument is not an identifier".into() });
+    let two_variables = args.len() > 2 && two.is_some() && (args.len() == 3 || one.is_none());
+    let bad = |arg: &Expr| {
+        let message = match &*name {
+            "optMap" | "optFlatMap" => format!("{name}() variable name must be a simple identifier"),
+            "filter" | "map" | "sortBy" => "argument is not an identifier".to_owned(),
+            _ => "argument must be a simple name".to_owned(),
+        };
+        Err(Problem { at: arg.at, message })
+    };
+    let accumulator = |arg: &Expr| match &arg.kind {
+        ExprKind::Ident(found) if &**found == "__result__" => {
+            Err(Problem { at: arg.at, message: "iteration variable overwrites accumulator variable".into() })
+        }
+        _ => Ok(()),
+    };
+    if let Some(first) = args.first().filter(|_| two_variables || (one.is_some() && args.len() == 2)) {
+        accumulator(first)?;
+    }
     let build = |kind, target, first, second, filter, body| {
         let call = Macro { kind, target, first, second, filter, body };
         node(at, ExprKind::Macro(Box::new(call)))
@@ -469,7 +522,12 @@ fn member_call(at: usize, target: Expr, name: Arc<str>, args: Vec<Expr>) -> Resu
         }
         (_, Some(kind), 3 | 4) if rest.len() == 3 || one.is_none() => {
             let (Some(first), Some(second)) = (rest.next(), rest.next()) else { return bad(&target) };
-            let (Some(one), Some(two)) = (variable(&first), variable(&second)) else { return bad(&first) };
+            let Some(one) = variable(&first) else { return bad(&first) };
+            let Some(two) = variable(&second) else { return bad(&second) };
+            accumulator(&second)?;
+            if one == two {
+                return Err(Problem { at: second.at, message: format!("duplicate variable name: {one}") });
+            }
             let filter = if rest.len() == 2 { rest.next() } else { None };
             let Some(body) = rest.next() else { return bad(&target) };
             build(kind, target, one, Some(two), filter, body)

@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 pub struct Quantity {
     value: i128,
     exponent: i32,
+    /// A fraction of a binary unit: such a number is never shown as an integer, even when it is one.
+    inexact: bool,
 }
 
 const SHAPE: &str =
@@ -29,10 +31,10 @@ impl Quantity {
             _ => (false, number),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        if whole.len() + fraction.len() == 0 || fraction.contains('.') || digits.len() > 30 {
+        if digits.is_empty() || fraction.contains('.') || digits.len() > 30 {
             return Err(SHAPE);
         }
-        let mut value: i128 = format!("{whole}{fraction}").parse().map_err(|_| SHAPE)?;
+        let mut value: i128 = format!("0{whole}{fraction}").parse().map_err(|_| SHAPE)?;
         let mut exponent = -i32::try_from(fraction.len()).map_err(|_| SHAPE)?;
         match suffix_of(suffix)? {
             (1024, power) => {
@@ -42,12 +44,13 @@ impl Quantity {
             }
             (_, power) => exponent = exponent.checked_add(power).ok_or(SHAPE)?,
         }
-        Ok(Self { value: if negative { -value } else { value }, exponent })
+        let inexact = suffix.ends_with('i') && !fraction.is_empty();
+        Ok(Self { value: if negative { -value } else { value }, exponent, inexact })
     }
 
     /// A whole number.
     pub fn from_int(value: i64) -> Self {
-        Self { value: value.into(), exponent: 0 }
+        Self { value: value.into(), exponent: 0, inexact: false }
     }
 
     fn aligned(&self, other: &Self) -> Option<(i128, i128, i32)> {
@@ -70,12 +73,12 @@ impl Quantity {
     /// Sum; `None` beyond the range.
     pub fn add(&self, other: &Self) -> Option<Self> {
         let (a, b, exponent) = self.aligned(other)?;
-        Some(Self { value: a.checked_add(b)?, exponent })
+        Some(Self { value: a.checked_add(b)?, exponent, inexact: self.inexact || other.inexact })
     }
 
     /// Difference; `None` beyond the range.
     pub fn sub(&self, other: &Self) -> Option<Self> {
-        self.add(&Self { value: other.value.checked_neg()?, exponent: other.exponent })
+        self.add(&Self { value: other.value.checked_neg()?, ..*other })
     }
 
     /// -1, 0, 1.
@@ -85,6 +88,9 @@ impl Quantity {
 
     /// The whole number it is, when it is one and fits.
     pub fn as_int(&self) -> Option<i64> {
+        if self.inexact {
+            return None;
+        }
         let mut value = self.value;
         if self.exponent >= 0 {
             value = value.checked_mul(10i128.checked_pow(u32::try_from(self.exponent).ok()?)?)?;

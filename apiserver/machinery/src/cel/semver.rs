@@ -49,6 +49,12 @@ impl Semver {
         if let Some(bad) = pre.iter().find(|part| !word(part)) {
             return Err(format!("Invalid character(s) found in prerelease {bad:?}"));
         }
+        let padded = |part: &&String| {
+            part.len() > 1 && part.starts_with('0') && part.bytes().all(|c| c.is_ascii_digit())
+        };
+        if let Some(bad) = pre.iter().find(padded) {
+            return Err(format!("Numeric PreRelease version must not contain leading zeroes {bad:?}"));
+        }
         if build.is_some_and(|build| !build.split('.').all(word)) {
             return Err("Build meta data is empty".into());
         }

@@ -168,7 +168,7 @@ pub fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i6
 
 /// `UTC` and fixed offsets; names of places need a database that is not linked in.
 fn offset(zone: &str) -> Option<FixedOffset> {
-    if zone.is_empty() || zone == "UTC" || zone == "Z" {
+    if matches!(zone, "" | "UTC" | "Local") {
         return Some(Utc.fix());
     }
     let (sign, digits) = match zone.as_bytes().first()? {
@@ -194,5 +194,10 @@ pub fn show_duration(nanos: i64) -> String {
 
 /// `string(timestamp)`.
 pub fn show_timestamp(at: &DateTime<FixedOffset>) -> String {
-    at.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true)
+    let text = at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true);
+    let (head, rest) = text.split_at(19);
+    let zone = rest.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (fraction, zone) = rest.split_at(zone);
+    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+    format!("{head}{fraction}{zone}")
 }

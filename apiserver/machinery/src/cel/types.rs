@@ -47,6 +47,9 @@ impl fmt::Display for Type<'_> {
         match self {
             Type::Dyn => f.write_str("dyn"),
             Type::Error => f.write_str("!error!"),
+            Type::Simple("google.protobuf.Duration") => f.write_str("duration"),
+            Type::Simple("google.protobuf.Timestamp") => f.write_str("timestamp"),
+            Type::Simple("null_type") => f.write_str("null"),
             Type::Simple(name) => f.write_str(name),
             Type::List(item) => write!(f, "list({item})"),
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
@@ -286,6 +289,11 @@ fn read<'s>(text: &'static str) -> Option<Type<'s>> {
         "format" => simple("kubernetes.NamedFormat"),
         "ip" => simple("net.IP"),
         "cidr" => simple("net.CIDR"),
+        "authorizer" => simple("kubernetes.authorization.Authorizer"),
+        "pathcheck" => simple("kubernetes.authorization.PathCheck"),
+        "groupcheck" => simple("kubernetes.authorization.GroupCheck"),
+        "resourcecheck" => simple("kubernetes.authorization.ResourceCheck"),
+        "decision" => simple("kubernetes.authorization.Decision"),
         "A" | "B" => Type::Param(if text == "A" { 'A' } else { 'B' }),
         name => Type::Simple(name),
     })

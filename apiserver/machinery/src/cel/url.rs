@@ -97,3 +97,29 @@ fn escapes(text: &str) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// The path with everything escaped that must be; one that needs nothing stays as it was written.
+pub fn escaped(path: &str) -> String {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&c);
+    if path.bytes().all(|c| plain(c) || b"!'()*[]%".contains(&c)) {
+        return path.to_owned();
+    }
+    let (bytes, mut out, mut at) = (path.as_bytes(), String::with_capacity(path.len() * 2), 0);
+    while at < bytes.len() {
+        let code = path.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let byte = match (bytes[at], code) {
+            (b'%', Some(code)) => {
+                at += 2;
+                code
+            }
+            (byte, _) => byte,
+        };
+        if plain(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+        at += 1;
+    }
+    out
+}

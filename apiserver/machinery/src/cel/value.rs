@@ -144,6 +144,14 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// Whether the type is one of Kubernetes' own.
+    pub fn is_own(&self) -> bool {
+        matches!(
+            self,
+            Val::Quantity(_) | Val::Semver(_) | Val::Ip(_) | Val::Cidr(_) | Val::Url(_) | Val::Format(_)
+        )
+    }
+
     /// The items of a list; none of them once the evaluation has done too much.
     pub fn items(&self) -> Option<Vec<Val<'a>>> {
         match self {

@@ -156,35 +156,9 @@ fn plain_keywords(source: &Value, map: &Map<String, Value>, path: &str, errors: 
         errors.push(forbidden(format!("{path}.uniqueItems"), detail));
     }
     let pattern = text(source, "/pattern");
-    if let Some(why) = pattern_problem(pattern) {
+    if let Some(why) = crate::schema::formats::problem(pattern) {
         let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {why}");
         errors.push(invalid(format!("{path}.pattern"), &pattern.into(), detail));
-    }
-}
-
-/// Go's words for a pattern that does not compile.
-fn pattern_problem(pattern: &str) -> Option<String> {
-    if pattern.is_empty() {
-        return None;
-    }
-    let error = crate::schema::formats::shared(pattern).err()?;
-    if matches!(*error, regex::Error::CompiledTooBig(_)) {
-        return Some("expression too large".to_owned());
-    }
-    if let Some(at) = pattern.find("(?") {
-        let length = if pattern[at..].starts_with("(?<") { 4 } else { 3 };
-        let part: String = pattern[at..].chars().take(length).collect();
-        return Some(format!("invalid or unsupported Perl syntax: `{part}`"));
-    }
-    if pattern.matches('(').count() > pattern.matches(')').count() {
-        return Some(format!("missing closing ): `{pattern}`"));
-    }
-    if pattern.matches('(').count() < pattern.matches(')').count() {
-        return Some(format!("unexpected ): `{pattern}`"));
-    }
-    match pattern.rfind('[') {
-        Some(at) => Some(format!("missing closing ]: `{}`", &pattern[at..])),
-        None => Some(format!("missing argument to repetition operator: `{pattern}`")),
     }
 }
 

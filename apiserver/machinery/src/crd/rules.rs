@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{forbidden, invalid, required, unsupported};
-use crate::cel::check::{RuleProblem, field_path, problems, uses_old_self};
+use crate::cel::check::{RuleProblem, field_path, problems};
 use crate::cel::cost::occurrences;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_CEL_ESTIMATE, MAX_CEL_SCHEMA_ESTIMATE};
@@ -145,7 +145,7 @@ fn meaning(schema: &Schema, rule: &Rule, path: &str, place: Place<'_>, found: &m
     if let Some(cost) = costs.message {
         found.cost(format!("{path}.messageExpression"), "estimated messageExpression cost", cost);
     }
-    if let Some(list) = place.uncorrelatable.filter(|_| uses_old_self(&rule.rule)) {
+    if let Some(list) = place.uncorrelatable.filter(|_| costs.uses_old_self) {
         let detail =
             format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
         found.errors.push(invalid(format!("{path}.rule"), &rule.rule.as_str().into(), detail));

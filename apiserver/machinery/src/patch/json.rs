@@ -1,7 +1,7 @@
 //! JSON patch (RFC 6902), with the extensions of `gopkg.in/evanphx/json-patch.v4` that clients rely on: negative indices, and
 //! `replace` of a missing member that adds it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::limits::{
     MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS, MAX_JSON_PATCH_VALUES, MAX_PATHS_TEXT,
@@ -34,9 +34,9 @@ pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
     Ok(unknown)
 }
 
-/// Applies `operations` in order. Errors: 413 for too many, for copies that are too large or an object that becomes too deep, 422
+/// Applies `operations` in order; `written` has them with their numbers as they were written, for tests. Errors: 413 for too many, for copies that are too large or an object that becomes too deep, 422
 /// for one that does not fit.
-pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
+pub fn apply(mut object: Value, operations: &[Value], written: &[Value]) -> Result<Value, Status> {
     if operations.len() > MAX_JSON_PATCH_OPERATIONS {
         return Err(Status::too_large(format!(
             "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_JSON_PATCH_OPERATIONS}, got {}",
@@ -44,10 +44,11 @@ pub fn apply(mut object: Value, operations: &[Value]) -> Result<Value, Status> {
         )));
     }
     let mut growth = Growth::default();
-    for operation in operations {
+    for (at, operation) in operations.iter().enumerate() {
         growth.check(&object, operation)?;
+        let written = written.get(at).unwrap_or(operation);
         // kube-apiserver does not tell which operation failed, nor why.
-        apply_one(&mut object, operation).ok_or_else(Status::patch_does_not_fit)?;
+        apply_one(&mut object, operation, written).ok_or_else(Status::patch_does_not_fit)?;
     }
     Ok(object)
 }
@@ -112,7 +113,7 @@ fn measure(value: &Value) -> (usize, usize) {
     }
 }
 
-fn apply_one(object: &mut Value, operation: &Value) -> Option<()> {
+fn apply_one(object: &mut Value, operation: &Value, written: &Value) -> Option<()> {
     let path = Pointer::parse(operation.get("path")?.as_str()?)?;
     let from = || Pointer::parse(operation.get("from")?.as_str()?);
     match operation.get("op")?.as_str()? {
@@ -124,19 +125,25 @@ fn apply_one(object: &mut Value, operation: &Value) -> Option<()> {
             add(object, &path, value)
         }
         "copy" => {
-            let value = get(object, &from()?)?.clone();
+            // A member that is not there is copied as null.
+            let value = member(object, &from()?)?.cloned().unwrap_or_default();
             add(object, &path, value)
         }
         "test" => {
-            let wanted = operation.get("value").unwrap_or(&Value::Null);
-            let found = get(object, &path).unwrap_or(&Value::Null);
+            let wanted = written.get("value").unwrap_or(&Value::Null);
+            let found = if path.is_whole() {
+                &*object
+            } else {
+                member(object, &path)?.unwrap_or(&Value::Null)
+            };
             (found == wanted).then_some(())
         }
         _ => None,
     }
 }
 
-/// A JSON pointer, unescaped.
+/// A JSON pointer, unescaped. What stands before the first slash is not looked at; a text without one points nowhere, and the
+/// empty one at everything.
 struct Pointer(Vec<String>);
 
 impl Pointer {
@@ -144,8 +151,14 @@ impl Pointer {
         if text.is_empty() {
             return Some(Self(Vec::new()));
         }
-        let tokens = text.strip_prefix('/')?.split('/');
+        let tokens = text.split_once('/')?.1.split('/');
         Some(Self(tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect()))
+    }
+}
+
+impl Pointer {
+    fn is_whole(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -167,6 +180,17 @@ fn get<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     path.0.iter().try_fold(object, |value, token| child(value, token))
 }
 
+/// What `path` names: `None` when its container is not there or its index is out of range, `Some(None)` for a member that an
+/// object lacks.
+fn member<'a>(object: &'a Value, path: &Pointer) -> Option<Option<&'a Value>> {
+    let (last, parents) = path.0.split_last()?;
+    let container = parents.iter().try_fold(object, |value, token| child(value, token))?;
+    match container {
+        Value::Object(map) => Some(map.get(last)),
+        other => child(other, last).map(Some),
+    }
+}
+
 /// The container of what `path` names, and its last token.
 fn parent<'a, 'p>(object: &'a mut Value, path: &'p Pointer) -> Option<(&'a mut Value, &'p str)> {
     let (last, parents) = path.0.split_last()?;
@@ -182,10 +206,6 @@ fn parent<'a, 'p>(object: &'a mut Value, path: &'p Pointer) -> Option<(&'a mut V
 }
 
 fn add(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
-    if path.0.is_empty() {
-        *object = value;
-        return Some(());
-    }
     match parent(object, path)? {
         (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
         (Value::Array(items), "-") => items.push(value),
@@ -203,9 +223,6 @@ fn add(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
 }
 
 fn remove(object: &mut Value, path: &Pointer) -> Option<Value> {
-    if path.0.is_empty() {
-        return Some(std::mem::replace(object, Value::Object(Map::new())));
-    }
     match parent(object, path)? {
         (Value::Object(map), name) => map.remove(name),
         (Value::Array(items), token) => {

@@ -97,6 +97,32 @@ pub fn compile(pattern: &str) -> Result<Regex, Box<regex::Error>> {
     Regex::new(&written).map_err(Box::new)
 }
 
+/// Go's words for a pattern that does not compile; `None` for one that does.
+pub fn problem(pattern: &str) -> Option<String> {
+    if pattern.is_empty() {
+        return None;
+    }
+    let error = shared(pattern).err()?;
+    if matches!(*error, regex::Error::CompiledTooBig(_)) {
+        return Some("expression too large".to_owned());
+    }
+    if let Some(at) = pattern.find("(?") {
+        let length = if pattern[at..].starts_with("(?<") { 4 } else { 3 };
+        let part: String = pattern[at..].chars().take(length).collect();
+        return Some(format!("invalid or unsupported Perl syntax: `{part}`"));
+    }
+    if pattern.matches('(').count() > pattern.matches(')').count() {
+        return Some(format!("missing closing ): `{pattern}`"));
+    }
+    if pattern.matches('(').count() < pattern.matches(')').count() {
+        return Some(format!("unexpected ): `{pattern}`"));
+    }
+    match pattern.rfind('[') {
+        Some(at) => Some(format!("missing closing ]: `{}`", &pattern[at..])),
+        None => Some(format!("missing argument to repetition operator: `{pattern}`")),
+    }
+}
+
 /// Replaces a Unicode class by its ASCII members, inside and outside of brackets.
 fn ascii_class(pattern: &str, class: &str, ascii: &str) -> String {
     let letter = class.as_bytes()[1];
@@ -193,7 +219,10 @@ pub fn check(format: &str, text: &str) -> Option<bool> {
 
 const UUID: &str = r"^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$";
 static UUID_CELL: OnceLock<Option<Regex>> = OnceLock::new();
-const SSN: &str = r"^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$";
+const SSN: &str = r"^[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}$";
+/// One label that may end in a dash, or several of which the last has letters only.
+const HOSTNAME: &str = r"^([a-zA-Z0-9\p{S}\p{L}](-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|([a-zA-Z0-9\p{S}\p{L}]([a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$";
+static HOSTNAME_CELL: OnceLock<Option<Regex>> = OnceLock::new();
 static SSN_CELL: OnceLock<Option<Regex>> = OnceLock::new();
 const HEX_COLOR: &str = r"^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$";
 static HEX_COLOR_CELL: OnceLock<Option<Regex>> = OnceLock::new();
@@ -316,18 +345,15 @@ fn email(text: &str) -> bool {
         !part.is_empty()
             && part.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~-".contains(c) || !c.is_ascii())
     };
-    local.split('.').all(atom) && domain.split('.').all(atom)
+    let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let quoted = quoted.is_some_and(|inner| !inner.contains(['"', '\\', '\n', '\r']));
+    (quoted || local.split('.').all(atom)) && domain.split('.').all(atom)
 }
 
 fn hostname(text: &str) -> bool {
-    let label = |label: &str| {
-        let ends = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        label.chars().count() <= 63
-            && ends(label.chars().next())
-            && ends(label.chars().last())
-            && label.chars().all(|c| c.is_alphanumeric() || c == '-')
-    };
-    text.len() <= 255 && text.strip_suffix('.').unwrap_or(text).split('.').all(label)
+    text.len() <= 255
+        && text.split('.').all(|label| label.len() <= 63)
+        && pattern(HOSTNAME, &HOSTNAME_CELL, text)
 }
 
 fn base64(text: &str) -> bool {

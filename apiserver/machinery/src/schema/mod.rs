@@ -22,7 +22,7 @@ pub(crate) use correlate::{OldItems, unchanged};
 pub use default::{default, drop_nulls};
 pub use enumerated::Enumerated;
 pub use lists::validate_lists;
-pub(crate) use number::show as show_number;
+pub(crate) use number::{go_float, show as show_number};
 pub use parse::SchemaError;
 pub(crate) use parse::summarise;
 pub use prune::prune;

@@ -93,15 +93,6 @@ const QUALIFIED_PATTERN: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
 /// A label or annotation key, a finalizer: `[prefix/]name`.
 pub fn qualified_name(text: &str) -> Vec<String> {
-    qualified("a qualified name", text)
-}
-
-/// The key of a label: a qualified name, called by its own name.
-pub fn label_key(text: &str) -> Vec<String> {
-    qualified("a valid label key", text)
-}
-
-fn qualified(what: &str, text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match text.split('/').collect::<Vec<_>>()[..] {
         [name] => name,
@@ -114,7 +105,7 @@ fn qualified(what: &str, text: &str) -> Vec<String> {
             name
         }
         _ => {
-            let message = format!("{what} {QUALIFIED_MESSAGE}");
+            let message = format!("a valid label key {QUALIFIED_MESSAGE}");
             let message = pattern_message(&message, QUALIFIED_PATTERN, &["MyName", "my.name", "123-abc"]);
             let more = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
             return vec![message + more];
@@ -155,7 +146,7 @@ fn invalid(field: &str, value: &str, detail: String) -> FieldError {
 pub fn validate_labels(labels: Option<&Value>, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.and_then(Value::as_object).into_iter().flatten() {
-        errors.extend(label_key(key).into_iter().map(|why| invalid(field, key, why)));
+        errors.extend(qualified_name(key).into_iter().map(|why| invalid(field, key, why)));
         let value = value.as_str().unwrap_or_default();
         errors.extend(label_value(value).into_iter().map(|why| invalid(field, value, why)));
     }

@@ -345,18 +345,26 @@ impl<'a> Run<'a> {
         if let Some(problem) = range_problem(number, schema.kind, known_format(rules), path) {
             outcome.errors.push(self.plain(problem));
         }
-        let mut report = |what: String| {
-            outcome.errors.push(self.error(FieldErrorKind::Invalid, path, value, &what));
-        };
         let show = |limit: f64| match number {
             Numeric::Int(_) => (limit as i64).to_string(),
             Numeric::Float(_) => go_float(limit),
         };
-        if let Some(step) = rules.multiple_of
+        if let (Some(step), Numeric::Int(_)) = (rules.multiple_of, number)
+            && (step as i64) <= 0
+        {
+            let step = step as i64;
+            let why = format!("factor MultipleOf declared for {path} must be positive: {step}");
+            let error = FieldError::new(FieldErrorKind::Invalid, self.field(path), &step.into(), why);
+            outcome.errors.push(error);
+        } else if let Some(step) = rules.multiple_of
             && !is_multiple(number, step)
         {
-            report(format!("should be a multiple of {}", show(step)));
+            let why = format!("should be a multiple of {}", show(step));
+            outcome.errors.push(self.error(FieldErrorKind::Invalid, path, value, &why));
         }
+        let mut report = |what: String| {
+            outcome.errors.push(self.error(FieldErrorKind::Invalid, path, value, &what));
+        };
         let beyond = |limit: f64, exclusive: bool, wanted: std::cmp::Ordering| {
             let order = match number {
                 Numeric::Int(int) => Some(int.cmp(&(limit as i64))),
@@ -473,11 +481,23 @@ fn too_many(field: String, count: u64, max: u64) -> FieldError {
 
 fn is_multiple(number: Numeric, step: f64) -> bool {
     match number {
-        _ if step <= 0.0 => false,
-        Numeric::Int(int) if step.fract() == 0.0 => int % (step as i64).max(1) == 0,
-        Numeric::Int(int) => (int as f64 / step).fract() == 0.0,
-        Numeric::Float(float) => (float / step).fract() == 0.0,
+        // Whole numbers are divided by the whole part of the step.
+        Numeric::Int(int) => step as i64 > 0 && int % (step as i64) == 0,
+        Numeric::Float(float) if step < 1.0 => is_integer(1.0 / step * float),
+        Numeric::Float(float) => is_integer(float / step),
     }
+}
+
+/// Whether a quotient is a whole number, or as near to one as floats get.
+fn is_integer(quotient: f64) -> bool {
+    const NEAR: f64 = 1e-9;
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    if !quotient.is_finite() || quotient.abs() > LARGEST {
+        return false;
+    }
+    let whole = quotient.trunc();
+    let apart = (quotient - whole).abs();
+    apart == 0.0 || (whole != 0.0 && apart / (quotient.abs() + whole.abs()) < NEAR)
 }
 
 /// The format when the server knows it, else nothing, as if none were written.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::names::{label_key, label_value};
+use crate::names::{qualified_name, label_value};
 
 /// A parsed label selector: all requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -185,7 +185,7 @@ impl Requirement {
 }
 
 fn check_key(key: &str, path: &str) -> Result<(), String> {
-    let wrong = label_key(key);
+    let wrong = qualified_name(key);
     if wrong.is_empty() {
         return Ok(());
     }

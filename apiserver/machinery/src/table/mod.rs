@@ -49,6 +49,7 @@ impl Column {
     pub fn cell(&self, object: &Value, now: DateTime<Utc>) -> Value {
         let Some(value) = self.path.first(object) else { return Value::Null };
         match (self.kind, value) {
+            (Kind::Text, Value::Null) => "<no value>".into(),
             (_, Value::Null) => Value::Null,
             (Kind::Text, Value::Array(_) | Value::Object(_)) => value.to_string().into(),
             (Kind::Text, value) => go_text(value).into(),
@@ -67,6 +68,8 @@ fn integer(number: &serde_json::Number) -> Value {
     if number.is_i64() {
         return Value::Number(number.clone());
     }
-    let value = number.as_f64().unwrap_or_default().trunc();
-    crate::decode::number(value)
+    let value = number.as_f64().unwrap_or_default();
+    // What does not fit becomes the smallest number, as in Go.
+    let fits = value.abs() < i64::MAX as f64;
+    (if fits { value as i64 } else { i64::MIN }).into()
 }

@@ -16,6 +16,10 @@ enum Step {
     Index(i64),
     Slice { start: Option<i64>, end: Option<i64>, step: i64 },
     Every,
+    /// Every value below, the nearer ones first, and the value itself: `..name`
+    Below,
+    /// One after the other: `[0,2]`
+    Union(Vec<Step>),
     Filter(Filter),
 }
 
@@ -72,7 +76,7 @@ impl Path {
             }
             let (name, after) = field(rest.strip_prefix('.').unwrap_or(rest));
             match name.as_str() {
-                "" if after.starts_with('.') => return Err(format!("recursive descent in path {text:?}")),
+                "" if after.starts_with('.') => steps.push(Step::Below),
                 "" if after.starts_with('[') => {}
                 "" => return Err(format!("a field name is missing in path {text:?}")),
                 "*" => steps.push(Step::Every),
@@ -153,6 +157,9 @@ fn brackets(text: &str, filters: usize) -> Result<Step, String> {
     }
     if let Some(expression) = text.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
         return Ok(Step::Filter(Filter::parse(expression, filters + 1)?));
+    }
+    if text.contains(',') {
+        return text.split(',').map(brackets).collect::<Result<_, _>>().map(Step::Union);
     }
     let number = |part: &str| -> Result<Option<i64>, String> {
         let part = part.trim();
@@ -251,6 +258,12 @@ impl Step {
             (Self::Field(name), Value::Object(map)) => map.get(name).into_iter().collect(),
             (Self::Every, Value::Object(map)) => map.values().collect(),
             (Self::Every, Value::Array(items)) => items.iter().collect(),
+            (Self::Below, value) => {
+                let mut found = Vec::new();
+                below(value, &mut found);
+                found
+            }
+            (Self::Union(steps), value) => steps.iter().flat_map(|step| step.values(value)).collect(),
             (Self::Index(index), Value::Array(items)) => {
                 position(*index, items.len()).and_then(|at| items.get(at)).into_iter().collect()
             }
@@ -265,6 +278,19 @@ impl Step {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// The lists and objects from `value` down.
+fn below<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    let items: Vec<&'a Value> = match value {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => return,
+    };
+    if !items.is_empty() {
+        found.push(value);
+        items.into_iter().for_each(|item| below(item, found));
     }
 }
 

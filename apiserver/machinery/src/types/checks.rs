@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::names::{
-    dns1035_label, dns1123_label, dns1123_subdomain, label_key, label_value, qualified_name,
+    dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name,
 };
 
 /// A check: its name and its arguments.
@@ -165,7 +165,7 @@ fn percent(value: &Value, path: &str) -> Vec<FieldError> {
 fn labels(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (key, value) in value.as_object().into_iter().flatten() {
         let text = value.as_str().unwrap_or_default();
-        errors.extend(label_key(key).into_iter().map(|why| invalid(path, key.as_str(), why)));
+        errors.extend(qualified_name(key).into_iter().map(|why| invalid(path, key.as_str(), why)));
         errors.extend(label_value(text).into_iter().map(|why| invalid(path, text, why)));
     }
 }
@@ -190,7 +190,7 @@ fn selector(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
             other => errors.push(invalid(&at("operator"), other, "not a valid selector operator")),
         }
         let key = text("key");
-        errors.extend(label_key(key).into_iter().map(|why| invalid(&at("key"), key, why)));
+        errors.extend(qualified_name(key).into_iter().map(|why| invalid(&at("key"), key, why)));
         each(&requirement["values"], &at("values"), true, &mut |text, path| {
             errors.extend(label_value(text).into_iter().map(|why| invalid(path, text, why)));
         });

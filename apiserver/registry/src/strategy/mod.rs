@@ -19,6 +19,7 @@ mod scheduling;
 mod service;
 mod service_account;
 mod storage;
+pub(crate) mod warnings;
 mod workload;
 
 use std::sync::Arc;

@@ -32,7 +32,11 @@ pub(crate) fn list<'a>(
 }
 
 fn resource(definition: &Definition, version: &Version, connects: &[&ConnectResource]) -> Value {
-    let own = json!({"group": definition.group, "version": version.name, "kind": definition.kind});
+    // The kinds of built-in resources are those of the group and version that they are listed under.
+    let own = match definition.built_in {
+        true => json!({"group": "", "version": "", "kind": definition.kind}),
+        false => json!({"group": definition.group, "version": version.name, "kind": definition.kind}),
+    };
     let mut parts = Vec::new();
     if version.scale.is_some() {
         let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});

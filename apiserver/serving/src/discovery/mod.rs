@@ -8,14 +8,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ETAG, IF_NONE_MATCH, VARY};
+use chrono::{DateTime, Utc};
+use http::header::{
+    ETAG, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, VARY,
+};
 use http::{HeaderMap, HeaderValue};
 use machinery::status::Status;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
-use crate::negotiate::{ACCEPTED, Encoding, JSON, Media, Offer, asks_nothing, clauses, negotiate};
+use crate::negotiate::{
+    ACCEPTED, Encoding, JSON, Media, asks_nothing, clauses, meets, no_representation, not_acceptable,
+};
 use crate::server::Shared;
 
 /// The content type of aggregated discovery.
@@ -71,10 +76,44 @@ pub(crate) fn entity_tag(bytes: &[u8]) -> HeaderValue {
 }
 
 /// Whether the client has these bytes already.
-pub(crate) fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
+fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
     let tag = tag.to_str().unwrap_or_default();
     let values = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim).any(|one| one == "*" || one == tag)
+    values.flat_map(|value| value.split(',')).map(str::trim).any(|one| one == tag)
+}
+
+/// Whether a request with conditions gets the document at all: 304 for what the client has, 412 for what it does not want.
+/// Documents have been as they are since some time before `now`.
+pub(crate) fn precondition(request: &HeaderMap, tag: &HeaderValue, now: DateTime<Utc>) -> Option<u16> {
+    let texts = |name: HeaderName| {
+        let values: Vec<&str> =
+            request.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
+        values
+    };
+    let listed = |values: &[&str], weak: bool| {
+        values.iter().flat_map(|value| value.split(',')).map(str::trim).any(|one| {
+            let one = if weak { one.strip_prefix("W/").unwrap_or(one) } else { one };
+            one == "*" || tag.to_str().is_ok_and(|tag| tag == one)
+        })
+    };
+    let date = |name: HeaderName| {
+        let text = texts(name).first().copied()?;
+        DateTime::parse_from_rfc2822(text).ok().map(|date| date.to_utc())
+    };
+    let (matching, known) = (texts(IF_MATCH), texts(IF_NONE_MATCH));
+    if matching.is_empty() {
+        if date(IF_UNMODIFIED_SINCE).is_some_and(|date| date < now) {
+            return Some(412);
+        }
+    } else if !listed(&matching, false) {
+        return Some(412);
+    }
+    let unchanged = if known.is_empty() {
+        date(IF_MODIFIED_SINCE).is_some_and(|date| date >= now)
+    } else {
+        listed(&known, true)
+    };
+    unchanged.then_some(304)
 }
 
 impl Shared {
@@ -84,14 +123,11 @@ impl Shared {
         let documents = self.documents();
         let plain = documents.plain.get(path)?.clone();
         let Some((bytes, tag)) = documents.aggregated.get(path) else {
-            let media = negotiate(request, Offer { streams: false, protobuf: true });
-            // Nothing of it can be shown as something else.
-            let media = media.and_then(|media| match media.convert {
-                None => Ok(media),
-                Some(_) => Err(not_acceptable()),
-            });
-            return Some(media.map(|media| Answer::json(200, vec![plain], media)));
+            return Some(plain_media(path, self, request).map(|media| Answer::json(200, vec![plain], media)));
         };
+        if path == "/api" && !meets(request, &SUBTYPES) {
+            return Some(Err(no_representation(ACCEPTED)));
+        }
         Some(
             match aggregated_media(request) {
                 Ok(Some(media)) => Ok(Answer::json(200, vec![plain], media)),
@@ -123,7 +159,7 @@ fn vary(mut answer: Answer) -> Answer {
 }
 
 /// Bytes with an entity tag: 304 for a client that has them.
-pub(crate) fn tagged(
+fn tagged(
     bytes: &Bytes,
     tag: &HeaderValue,
     content_type: &'static str,
@@ -162,8 +198,27 @@ fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
     Err(not_acceptable())
 }
 
-fn not_acceptable() -> Status {
-    Status::not_acceptable(format!("only the following media types are accepted: {ACCEPTED}"))
+/// The subtypes that every built-in resource is offered as.
+const SUBTYPES: [&str; 3] = ["json", "yaml", "vnd.kubernetes.protobuf"];
+
+/// The form of a document that exists in one form only: what else a client asks for is not looked at.
+fn plain_media(path: &str, shared: &Shared, request: &HeaderMap) -> Result<Media, Status> {
+    if shared.is_routed(path) && !meets(request, &SUBTYPES) {
+        return Err(no_representation(ACCEPTED));
+    }
+    if asks_nothing(request) {
+        return Ok(JSON);
+    }
+    for clause in clauses(request).into_iter().filter(|clause| !clause.converts()) {
+        let encoding = match (clause.media_type, clause.subtype) {
+            ("*", "*") | ("application", "*" | "json") => Encoding::Json,
+            ("application", "yaml") => Encoding::Yaml,
+            ("application", "vnd.kubernetes.protobuf") => Encoding::Protobuf,
+            _ => continue,
+        };
+        return Ok(Media { encoding, pretty: clause.parameter("pretty") == "1", ..JSON });
+    }
+    Err(not_acceptable())
 }
 
 /// `storageVersionHash`: tells clients whether two versions are stored alike.

@@ -37,7 +37,12 @@ pub(crate) fn list(
         resources.extend(parts);
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources})
+    let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resources});
+    // That of the core group came before lists had a version.
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    list
 }
 
 /// The definitions that serve this version.

@@ -18,7 +18,7 @@ use registry::Definitions;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, TEXT};
-use crate::discovery::{entity_tag, is_known, tagged};
+use crate::discovery::{entity_tag, precondition};
 use crate::negotiate::{asks_nothing, clauses};
 use crate::query::Query;
 use crate::server::Shared;
@@ -92,7 +92,7 @@ impl Shared {
             "/openapi/v3" => {
                 let index = self.openapi_documents().index.clone();
                 let tag = entity_tag(&index);
-                Some(tagged(&index, &tag, TEXT, &parts.headers))
+                Some(self.conditional(&index, &tag, TEXT, &parts.headers))
             }
             "/openapi/v2" => Some(self.openapi_v2(&parts.headers)),
             path => path.strip_prefix("/openapi/v3/").map(|path| self.openapi_v3(path, parts)),
@@ -115,9 +115,9 @@ impl Shared {
         let mut answer = if protobuf && (asked.is_empty() || asked == hash) {
             let document = machinery::decode::own(bytes).unwrap_or_default();
             let bytes = Bytes::from(v3_protobuf::encode(&document));
-            tagged(&bytes, &entity_tag(&bytes), V3_PROTOBUF, &parts.headers)
+            self.conditional(&bytes, &entity_tag(&bytes), V3_PROTOBUF, &parts.headers)
         } else if asked.is_empty() || asked == hash {
-            tagged(bytes, &tag, JSON, &parts.headers)
+            self.conditional(bytes, &tag, JSON, &parts.headers)
         } else {
             let mut moved = Answer::new(301, JSON, "");
             let location = format!("/openapi/v3/{path}?hash={hash}");
@@ -145,13 +145,25 @@ impl Shared {
         } else {
             return Answer::empty(406);
         };
-        let mut answer = if is_known(request, tag) {
-            Answer::empty(304)
-        } else {
-            Answer::new(200, content_type, bytes.clone())
+        let mut answer = self.conditional(bytes, tag, content_type, request);
+        answer.headers.insert(VARY, HeaderValue::from_static("Accept"));
+        answer
+    }
+
+    /// A document, unless the request's conditions say otherwise.
+    fn conditional(
+        &self,
+        bytes: &Bytes,
+        tag: &HeaderValue,
+        content_type: &'static str,
+        request: &HeaderMap,
+    ) -> Answer {
+        let mut answer = match precondition(request, tag, self.clock.now()) {
+            Some(412) if content_type != TEXT => Answer::new(412, content_type, ""),
+            Some(code) => Answer::empty(code),
+            None => Answer::new(200, content_type, bytes.clone()),
         };
         answer.headers.insert(ETAG, tag.clone());
-        answer.headers.insert(VARY, HeaderValue::from_static("Accept"));
         answer
     }
 

@@ -2,7 +2,7 @@
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
-use machinery::names::{label_key, label_value};
+use machinery::names::{qualified_name, label_value};
 use machinery::patch::shown;
 use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Map, Value};
@@ -95,7 +95,7 @@ fn check_requirement(requirement: &Value, field: &str, labels: bool, errors: &mu
     }
     let key = requirement["key"].as_str().unwrap_or_default();
     if labels {
-        let problems = label_key(key);
+        let problems = qualified_name(key);
         errors.extend(problems.iter().map(|why| invalid(&format!("{field}.key"), &key.into(), why)));
     } else if key.is_empty() {
         errors.push(FieldError::bare(FieldErrorKind::Required, format!("{field}.key"), "must be specified"));

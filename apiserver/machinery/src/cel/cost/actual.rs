@@ -13,7 +13,7 @@ pub fn made(expr: &Expr) -> u64 {
     }
 }
 
-/// Whether the expression is a literal, or a list or map of literals.
+/// Whether the expression is a literal, a list or map of literals, or a conversion of one.
 pub fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Null
@@ -23,6 +23,9 @@ pub fn is_constant(expr: &Expr) -> bool {
         | ExprKind::Double(_)
         | ExprKind::Text(_)
         | ExprKind::Bytes(_) => true,
+        ExprKind::Call(call) => {
+            call.target.is_none() && call.args.len() == 1 && is_folded(&call.function, &call.args)
+        }
         ExprKind::List(items) => items.iter().all(|(_, item)| is_constant(item)),
         ExprKind::Map(entries) => {
             entries.iter().all(|(_, key, value)| is_constant(key) && is_constant(value))
@@ -33,8 +36,8 @@ pub fn is_constant(expr: &Expr) -> bool {
 
 /// Whether cel-go computes the call once, when the rule is compiled.
 pub fn is_folded(name: &str, args: &[Expr]) -> bool {
-    const CONVERSIONS: [&str; 8] =
-        ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"];
+    const CONVERSIONS: [&str; 10] =
+        ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"];
     match args {
         [argument] => CONVERSIONS.contains(&name) && is_constant(argument),
         [_, list] => name == "@in" && is_constant(list),
@@ -61,16 +64,26 @@ pub fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
         ("ip.isCanonical", _) => scaled(at(0), 2.0 * TRAVERSAL),
         ("containsIP" | "containsCIDR", [_, other]) => {
             let parse = if matches!(other, Val::Text(_)) { traversal(size(other)) } else { 0 };
-            let compare =
-                if name == "containsIP" { scaled(32, TRAVERSAL) } else { scaled(48, TRAVERSAL) + 1 };
-            compare.saturating_add(parse)
+            let compare = traversal(at(0).saturating_mul(2));
+            let masked = if name == "containsIP" { 0 } else { traversal(at(0)) + 1 };
+            compare.saturating_add(masked).saturating_add(parse)
         }
         ("validate", [_, text]) => scaled(traversal(size(text)), 64.0 * PATTERN),
+        ("slice" | "reverse" | "lists.range", _) => CALL + LIST + result.map_or(1, size),
+        ("flatten", _) => {
+            let depth = match args.get(1) {
+                Some(Val::Int(depth)) => u64::try_from(*depth).unwrap_or(0),
+                _ => 1,
+            };
+            (CALL + LIST).saturating_add(at(0).saturating_mul(depth))
+        }
+        ("distinct" | "sort", [list]) => CALL + LIST + compared(&list.items().unwrap_or_default()),
         ("sets.contains" | "sets.intersects", [_, _]) => at(0).saturating_mul(at(1)).saturating_add(1),
         ("sets.equivalent", [_, _]) => at(0).saturating_mul(at(1)).saturating_mul(2).saturating_add(1),
         ("startsWith" | "endsWith", _) => traversal(at(0)),
         ("bytes", [Val::Text(_)]) | ("string", [Val::Bytes(_)]) => traversal(at(0)),
         ("@in", [_, list @ (Val::List(_) | Val::Array(..))]) => size(list),
+        ("_==_", [a, _]) if a.is_own() => 1,
         ("_==_" | "_!=_", [a, b]) => traversal(size(a).min(size(b))),
         ("_<_" | "_<=_" | "_>_" | "_>=_", [a @ (Val::Text(_) | Val::Bytes(_)), b]) => {
             traversal(size(a).min(size(b)))
@@ -82,6 +95,17 @@ pub fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
     }
 }
 
+/// Cost of a call itself.
+const CALL: u64 = 1;
+
+/// Cost of comparing each item with each: of a list that is sorted, or whose items shall be different.
+pub fn compared(items: &[Val<'_>]) -> u64 {
+    let text = matches!(items.first(), Some(Val::Text(_) | Val::Bytes(_)));
+    let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
+    let pairs = (items.len() as u64).saturating_mul(items.len() as u64);
+    (pairs as f64 * factor) as u64
+}
+
 /// Characters, bytes, items or entries; 1 for what has no size.
 fn size(value: &Val<'_>) -> u64 {
     let size = match value {
@@ -91,6 +115,7 @@ fn size(value: &Val<'_>) -> u64 {
         Val::Array(list, _) => list.len(),
         Val::Map(map) => map.len(),
         Val::Object(map, _) => map.len(),
+        Val::Cidr(cidr) => usize::from(cidr.bits.div_ceil(8)),
         _ => 1,
     };
     size as u64

@@ -1,7 +1,7 @@
 //! What calls can cost, and how large their results can be.
 
 use super::sizes::Size;
-use super::{Node, PATTERN, TRAVERSAL, scaled};
+use super::{LIST, Node, PATTERN, TRAVERSAL, scaled};
 use crate::cel::types::Type;
 
 /// Characters of the largest pattern of a named format.
@@ -58,7 +58,8 @@ fn member(name: &str, target: &Argument<'_>, args: &[Argument<'_>]) -> Option<Ca
             CallCost { cost: scaled(size.max, 2.0 * TRAVERSAL), size: Some(result) }
         }
         ("split", _) => {
-            CallCost { cost: scaled(size.max, 2.0 * TRAVERSAL), size: Some(Size { min: 0, max: size.max }) }
+            let max = args.get(1).and_then(literal).unwrap_or(size.max);
+            CallCost { cost: scaled(size.max, 2.0 * TRAVERSAL), size: Some(Size { min: 0, max }) }
         }
         ("join", _) => {
             let mut joined = items(target).map_or(Size::ZERO, |(item, _)| size.times(item));
@@ -76,6 +77,20 @@ fn member(name: &str, target: &Argument<'_>, args: &[Argument<'_>]) -> Option<Ca
         ("contains", 1) => only(traversal(size).saturating_mul(traversal(argument(0)))),
         ("startsWith" | "endsWith", 1) => only(traversal(argument(0))),
         ("format", 1) => only(traversal(size)),
+        ("slice", 2) => {
+            let (start, end) = (literal(&args[0]).unwrap_or(0), literal(&args[1]).unwrap_or(size.max));
+            list(1, Size::fixed(end.wrapping_sub(start)))
+        }
+        ("reverse", 0) => list(1, size),
+        ("flatten", 0) => list(1, size),
+        ("flatten", 1) => list(literal(&args[0]).unwrap_or(u64::MAX), size),
+        ("distinct", 0) => list(2, size.times(size)),
+        ("sort", 0) => {
+            let pairs = size.times(size);
+            let text = items(target).is_some_and(|(_, text)| text);
+            let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
+            CallCost { cost: scaled(pairs.max, factor).saturating_add(1 + LIST), size: Some(pairs) }
+        }
         ("containsIP", 1..) => {
             // Two lists of up to 16 bytes; a string must be parsed first.
             let parse = if args[0].1.is_text() { traversal(argument(0)) } else { 0 };
@@ -93,7 +108,18 @@ fn member(name: &str, target: &Argument<'_>, args: &[Argument<'_>]) -> Option<Ca
 
 fn global(name: &str, args: &[Argument<'_>]) -> Option<CallCost> {
     Some(match (name, args) {
-        ("url" | "semver" | "isSemver", [(node, _), ..]) => only(traversal(node.size())),
+        ("url", [(node, _)]) => CallCost { cost: traversal(node.size()), size: Some(node.size()) },
+        (
+            "semver" | "isSemver" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity",
+            [(node, _), ..],
+        ) => only(traversal(node.size())),
+        ("ip.isCanonical", [(node, _)]) => only(scaled(node.size().max, 2.0 * TRAVERSAL)),
+        ("lists.range", [count]) => list(1, Size::fixed(literal(count).unwrap_or(u64::MAX))),
+        ("_==_", [(_, left), (b, right)]) if left == right && is_own(left) => match left {
+            Type::Simple("kubernetes.URL") => only(traversal(b.size.unwrap_or(Size::ONE))),
+            Type::Simple("kubernetes.NamedFormat") => only(scaled(LONGEST_FORMAT, TRAVERSAL)),
+            _ => only(1),
+        },
         ("bytes", [(node, kind)]) if kind.is_text() || *kind == Type::Dyn => {
             let size = node.size();
             let size = Size { min: size.min, max: size.max.saturating_mul(4) };
@@ -142,6 +168,24 @@ fn global(name: &str, args: &[Argument<'_>]) -> Option<CallCost> {
         ("sets.equivalent", [(a, _), (b, _)]) => only(product(a, b, 2)),
         _ => return None,
     })
+}
+
+/// A call that makes a list of that size, at so much for each item.
+fn list(each: u64, size: Size) -> CallCost {
+    CallCost { cost: size.max.saturating_mul(each).saturating_add(1 + LIST), size: Some(size) }
+}
+
+/// The value of an argument that is a literal.
+fn literal(argument: &Argument<'_>) -> Option<u64> {
+    argument.0.literal
+}
+
+/// Longest name of a format.
+const LONGEST_FORMAT: u64 = 64;
+
+/// Whether the type is one of Kubernetes' own.
+fn is_own(kind: &Type<'_>) -> bool {
+    matches!(kind, Type::Simple(name) if name.starts_with("kubernetes.") || name.starts_with("net."))
 }
 
 fn product(a: &Node<'_>, b: &Node<'_>, times: u64) -> u64 {

@@ -2,112 +2,306 @@
 
 use super::show;
 use crate::cel::eval::CANCELLED;
-use crate::cel::value::{Failure, Outcome, Val};
+use crate::cel::types::Type;
+use crate::cel::value::{Outcome, Val};
 use crate::limits::MAX_CEL_TEXT;
 
-/// Fills the clauses of `template` with the items of `list`.
-pub(super) fn format<'a>(template: &str, list: &Val<'a>) -> Outcome<'a> {
-    let items = list.items().ok_or(Failure::Borrowed("no such overload"))?;
-    let mut items = items.iter();
-    let mut used = 0;
-    let mut out = String::new();
-    let mut chars = template.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
+/// One clause of a template: `%.2f`.
+#[derive(Debug, Clone, Copy)]
+pub struct Clause {
+    verb: u8,
+    precision: Option<usize>,
+}
+
+/// What a clause can write, and the words for what it can't.
+struct Verb {
+    /// Types by their names at run time; all for `%s`, which looks into lists and maps.
+    takes: &'static [&'static str],
+    refusal: &'static str,
+}
+
+const NUMBERS: [&str; 2] = ["int", "uint"];
+const TEXTS: [&str; 12] = [
+    "list",
+    "map",
+    "int",
+    "uint",
+    "double",
+    "bool",
+    "string",
+    "google.protobuf.Timestamp",
+    "bytes",
+    "google.protobuf.Duration",
+    "type",
+    "null_type",
+];
+
+impl Clause {
+    fn rules(self) -> Verb {
+        let (takes, refusal): (&'static [&'static str], _) = match self.verb {
+            b'd' => (&NUMBERS, "decimal clause can only be used on integers"),
+            b'f' => (&["double", "string"], "fixed-point clause can only be used on doubles"),
+            b'e' => (&["double", "string"], "scientific clause can only be used on doubles"),
+            b'b' => (&["int", "uint", "bool"], "only integers and bools can be formatted as binary"),
+            b'o' => (&NUMBERS, "octal clause can only be used on integers"),
+            b'x' | b'X' => (
+                &["int", "uint", "string", "bytes"],
+                "only integers, byte buffers, and strings can be formatted as hex",
+            ),
+            _ => (
+                &TEXTS,
+                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, \
+                 durations, and timestamps",
+            ),
+        };
+        Verb { takes, refusal }
+    }
+
+    /// The words for a value of that type, by its name at run time.
+    fn refuse(self, type_name: &str) -> String {
+        format!("error during formatting: {}, was given {type_name}", self.rules().refusal)
+    }
+
+    /// Why the clause can never write a value of the type.
+    pub(crate) fn check(self, found: &Type<'_>) -> Option<String> {
+        let name = match found {
+            Type::Dyn | Type::Error | Type::Param(_) => return None,
+            Type::List(_) => "list",
+            Type::Map(..) => "map",
+            Type::Kind(_) => "type",
+            Type::Optional(_) => "optional_type",
+            Type::Object(..) | Type::Metadata => "object",
+            Type::Simple(name) => name,
+        };
+        (!self.rules().takes.contains(&name)).then(|| self.refuse(name))
+    }
+
+    /// Whether the items of a list and the entries of a map are looked at, too.
+    pub(crate) fn looks_inside(self) -> bool {
+        self.verb == b's'
+    }
+}
+
+/// Why a template cannot be filled: what a clause says of its value, or what is wrong with the template.
+pub(crate) enum Refused<E> {
+    Value(E),
+    Template(String),
+}
+
+/// Fills the clauses of `template` with what `write` makes of `count` values.
+///
+/// `checked`: the values are not there yet, so that a value too few is found after the clause.
+pub(crate) fn fill<E>(
+    template: &str,
+    count: usize,
+    checked: bool,
+    mut write: impl FnMut(Clause, usize) -> Result<String, E>,
+) -> Result<(String, usize), Refused<E>> {
+    let bytes = template.as_bytes();
+    let (mut out, mut at, mut used) = (Vec::with_capacity(bytes.len()), 0, 0);
+    while let Some(byte) = bytes.get(at) {
+        if *byte != b'%' || bytes.get(at + 1) == Some(&b'%') {
+            out.push(*byte);
+            at += if *byte == b'%' { 2 } else { 1 };
             continue;
         }
-        if chars.peek() == Some(&'%') {
-            chars.next();
-            out.push('%');
-            continue;
+        let missing = || Refused::Template(format!("index {used} out of range"));
+        if used >= count && !checked {
+            return Err(missing());
         }
-        let mut precision = None;
-        if chars.peek() == Some(&'.') {
-            chars.next();
-            let mut digits = String::new();
-            while let Some(digit) = chars.peek().filter(|c| c.is_ascii_digit()) {
-                digits.push(*digit);
-                chars.next();
-            }
-            precision = Some(
-                digits
-                    .parse::<usize>()
-                    .map_err(|_| "could not parse formatting clause: error while parsing precision")?,
-            );
+        if at + 1 >= bytes.len() {
+            return Err(Refused::Template("unexpected end of string".to_owned()));
         }
-        let Some(verb) = chars.next() else {
-            return Err("could not parse formatting clause: unexpected end of string".into());
-        };
-        let Some(value) = items.next() else {
-            return Err(format!("index {used} out of range").into());
-        };
+        if used >= count {
+            return Err(missing());
+        }
+        let (read, clause) = parse(&bytes[at + 1..]).map_err(|why| {
+            Refused::Template(format!("could not parse formatting clause: {why}"))
+        })?;
+        out.extend(write(clause, used).map_err(Refused::Value)?.into_bytes());
+        at += 1 + read;
         used += 1;
-        out.push_str(&clause(verb, precision.unwrap_or(6).min(100), value)?);
         if out.len() > MAX_CEL_TEXT {
-            return Err(CANCELLED);
+            return Err(Refused::Template(CANCELLED.into_owned()));
         }
     }
-    Ok(Val::text(out))
+    Ok((String::from_utf8_lossy(&out).into_owned(), used))
 }
 
-fn clause(verb: char, precision: usize, value: &Val<'_>) -> Result<String, Failure> {
-    let wrong = || -> Result<String, Failure> {
-        let clause = match verb {
-            'd' => "decimal clause can only be used on integers",
-            'f' => "fixed-point clause can only be used on doubles",
-            'e' => "scientific clause can only be used on doubles",
-            'b' => "only integers and bools can be formatted as binary",
-            'o' => "octal clause can only be used on integers",
-            _ => "only integers, byte buffers, and strings can be formatted as hex",
-        };
-        Err(format!("error during formatting: {clause}, was given {}", value.type_name()).into())
-    };
-    let float = match value {
-        Val::Double(n) => Some(*n),
-        Val::Int(n) => Some(*n as f64),
-        Val::Uint(n) => Some(*n as f64),
-        _ => None,
-    };
-    match (verb, value) {
-        ('s', value) => Ok(show(value)),
-        ('d', Val::Int(n)) => Ok(n.to_string()),
-        ('d', Val::Uint(n)) => Ok(n.to_string()),
-        ('d', Val::Double(n)) if n.is_finite() => Ok(format!("{n}")),
-        ('f', _) => float.map_or_else(wrong, |n| Ok(format!("{n:.precision$}"))),
-        ('e', _) => float.map_or_else(wrong, |n| {
-            let text = format!("{n:.precision$e}");
-            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let exponent: i32 = exponent.parse().unwrap_or(0);
-            let sign = if exponent < 0 { '-' } else { '+' };
-            Ok(format!("{digits}e{sign}{:02}", exponent.abs()))
-        }),
-        ('b', Val::Bool(flag)) => Ok(u8::from(*flag).to_string()),
-        ('b' | 'o' | 'x' | 'X', Val::Int(n)) => {
+/// The clause after a percent sign, and its length.
+fn parse(rest: &[u8]) -> Result<(usize, Clause), String> {
+    let (mut at, mut precision) = (0, None);
+    if rest.first() == Some(&b'.') {
+        let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        at = 1 + digits;
+        let text = String::from_utf8_lossy(&rest[1..at]).into_owned();
+        if at >= rest.len() {
+            return Err("error while parsing precision: could not find end of precision specifier".to_owned());
+        }
+        let why = if digits == 0 { "invalid syntax" } else { "value out of range" };
+        precision = Some(text.parse().map_err(|_| {
+            format!(
+                "error while parsing precision: error while converting precision to integer: \
+                 strconv.Atoi: parsing \"{text}\": {why}"
+            )
+        })?);
+    }
+    let verb = rest[at];
+    if !b"sdfebxXo".contains(&verb) {
+        return Err(format!("unrecognized formatting clause \"{}\"", char::from(verb)));
+    }
+    Ok((at + 1, Clause { verb, precision }))
+}
+
+pub(super) fn format<'a>(template: &str, list: &[Val<'a>]) -> Outcome<'a> {
+    match fill(template, list.len(), false, |clause, at| write(clause, &list[at])) {
+        Ok((text, _)) => Ok(Val::text(text)),
+        Err(Refused::Value(why) | Refused::Template(why)) => Err(why.into()),
+    }
+}
+
+/// Digits after the point that a template can ask for.
+const MAX_PRECISION: usize = 1000;
+
+fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
+    let refused = || Err(clause.refuse(value.type_name()));
+    let digits = clause.precision.unwrap_or(6).min(MAX_PRECISION);
+    Ok(match (clause.verb, value) {
+        (b's', value) => text(value, false).map_err(|why| match why {
+            Unwritten::Type(name) => clause.refuse(name),
+            Unwritten::Inside(why) => format!("error during formatting: no formatting function for {why}"),
+        })?,
+        (b'd', Val::Int(n)) => n.to_string(),
+        (b'd', Val::Uint(n)) => n.to_string(),
+        (b'f' | b'e', value) => match (clause.verb, float(value)) {
+            (_, None) => return refused(),
+            (_, Some(n)) if !n.is_finite() => not_finite(n).to_owned(),
+            (b'f', Some(n)) => grouped(&format!("{n:.digits$}")),
+            (_, Some(n)) => scientific(n),
+        },
+        (b'b', Val::Bool(flag)) => u8::from(*flag).to_string(),
+        (b'b' | b'o' | b'x' | b'X', Val::Int(n)) => {
             let sign = if *n < 0 { "-" } else { "" };
-            Ok(format!("{sign}{}", radix(verb, n.unsigned_abs())))
+            format!("{sign}{}", radix(clause.verb, n.unsigned_abs()))
         }
-        ('b' | 'o' | 'x' | 'X', Val::Uint(n)) => Ok(radix(verb, *n)),
-        ('x' | 'X', Val::Text(text)) => Ok(hex(verb, text.as_bytes())),
-        ('x' | 'X', Val::Bytes(bytes)) => Ok(hex(verb, bytes)),
-        ('d' | 'b' | 'o' | 'x' | 'X', _) => wrong(),
-        _ => {
-            Err(format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
-                .into())
-        }
+        (b'b' | b'o' | b'x' | b'X', Val::Uint(n)) => radix(clause.verb, *n),
+        (b'x' | b'X', Val::Text(text)) => hex(clause.verb, text.as_bytes()),
+        (b'x' | b'X', Val::Bytes(bytes)) => hex(clause.verb, bytes),
+        _ => return refused(),
+    })
+}
+
+/// Doubles, and the words for those that are no numbers.
+fn float(value: &Val<'_>) -> Option<f64> {
+    match value {
+        Val::Double(n) => Some(*n),
+        Val::Text(text) => match &**text {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
-fn radix(verb: char, n: u64) -> String {
+fn not_finite(n: f64) -> &'static str {
+    if n.is_nan() {
+        "NaN"
+    } else if n > 0.0 {
+        "∞"
+    } else {
+        "-∞"
+    }
+}
+
+/// Thousands are separated, as in American English.
+fn grouped(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
+    let mut out = sign.to_owned();
+    for (at, digit) in whole.char_indices() {
+        if at > 0 && (whole.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// Six digits, whatever was asked for: cel-go does not pass the precision on.
+fn scientific(n: f64) -> String {
+    let text = format!("{n:.6e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let raised = |c: char| match c {
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        other => char::from_u32('⁰' as u32 + other.to_digit(10).unwrap_or(0)).unwrap_or('⁰'),
+    };
+    let sign = if exponent < 0 { "⁻" } else { "" };
+    let exponent: String = format!("{:02}", exponent.abs()).chars().map(raised).collect();
+    format!("{digits}×10{sign}{exponent}")
+}
+
+/// What `%s` cannot write.
+enum Unwritten {
+    /// A value of this type.
+    Type(&'static str),
+    /// Something in a list or a map.
+    Inside(String),
+}
+
+/// A value as `%s` writes it; `nested` in a list or a map, where it is written as CEL.
+fn text(value: &Val<'_>, nested: bool) -> Result<String, Unwritten> {
+    Ok(match value {
+        Val::List(_) | Val::Array(..) => {
+            let items = value.items().unwrap_or_default();
+            let shown: Result<Vec<String>, Unwritten> = items.iter().map(|item| text(item, true)).collect();
+            format!("[{}]", shown?.join(", "))
+        }
+        Val::Map(_) | Val::Object(..) => {
+            let mut shown = Vec::new();
+            for (key, value) in value.entries().unwrap_or_default() {
+                if !matches!(key, Val::Text(_) | Val::Bool(_) | Val::Int(_) | Val::Uint(_)) {
+                    let kind = key.type_name();
+                    return Err(Unwritten::Inside(format!("map key of type {kind}")));
+                }
+                shown.push((text(&key, true)?, text(&value, true)?));
+            }
+            shown.sort();
+            let shown: Vec<String> = shown.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
+            format!("{{{}}}", shown.join(", "))
+        }
+        Val::Text(text) if nested => crate::field::quote(text),
+        Val::Bytes(bytes) if nested => {
+            format!("b{}", crate::field::quote(&String::from_utf8_lossy(bytes)))
+        }
+        Val::Double(n) if nested && n.is_finite() => format!("{n:.6}"),
+        Val::Double(n) if nested => crate::field::quote(&show(&Val::Double(*n))),
+        Val::Duration(_) if nested => format!("duration({})", crate::field::quote(&show(value))),
+        Val::Timestamp(_) if nested => format!("timestamp({})", crate::field::quote(&show(value))),
+        other if TEXTS.contains(&other.type_name()) => show(other),
+        other if nested => return Err(Unwritten::Inside(other.type_name().to_owned())),
+        other => return Err(Unwritten::Type(other.type_name())),
+    })
+}
+
+fn radix(verb: u8, n: u64) -> String {
     match verb {
-        'b' => format!("{n:b}"),
-        'o' => format!("{n:o}"),
-        'x' => format!("{n:x}"),
+        b'b' => format!("{n:b}"),
+        b'o' => format!("{n:o}"),
+        b'x' => format!("{n:x}"),
         _ => format!("{n:X}"),
     }
 }
 
-fn hex(verb: char, bytes: &[u8]) -> String {
+fn hex(verb: u8, bytes: &[u8]) -> String {
     let lower: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    if verb == 'X' { lower.to_uppercase() } else { lower }
+    if verb == b'X' { lower.to_uppercase() } else { lower }
 }

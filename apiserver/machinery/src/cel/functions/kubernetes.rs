@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use crate::cel::eval::NO_OVERLOAD;
 use crate::cel::net::{Cidr, parse_cidr, parse_ip};
 use crate::cel::quantity::Quantity;
 use crate::cel::semver::Semver;
@@ -21,7 +22,11 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
 
 fn url<'a>(text: &str) -> Outcome<'a> {
     match parse_request_uri(text) {
-        Ok(url) => Ok(Val::Url(Rc::new(url))),
+        // What was checked with its fragment is used without it.
+        Ok(url) => {
+            let plain = text.split_once('#').and_then(|(plain, _)| parse_request_uri(plain).ok());
+            Ok(Val::Url(Rc::new(plain.unwrap_or(url))))
+        }
         Err(why) => {
             let quoted = crate::field::quote(text);
             Err(format!("URL parse error during conversion from string: parse {quoted}: {why}").into())
@@ -60,7 +65,6 @@ fn parsers<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         "isCIDR" => Ok(Val::Bool(parse_cidr(text).is_ok())),
         "url" => url(text),
         "isURL" => Ok(Val::Bool(is_url(text))),
-        "jsonpatch.escapeKey" => Ok(Val::text(text.replace('~', "~0").replace('/', "~1"))),
         "format.named" => Ok(Val::Optional(named(text).map(|found| Rc::new(Val::Format(found))))),
         _ => return None,
     })
@@ -71,7 +75,7 @@ fn quantities<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     let other = match rest {
         [] => None,
         [Val::Quantity(other)] => Some(**other),
-        [Val::Int(n)] => Some(Quantity::from_int(*n)),
+        [Val::Int(n)] if matches!(name, "add" | "sub") => Some(Quantity::from_int(*n)),
         _ => return None,
     };
     Some(Ok(match (name, other) {
@@ -135,7 +139,8 @@ fn within<'a>(name: &str, cidr: &Cidr, other: &Val<'a>) -> Option<Outcome<'a>> {
     Some(match (name, other) {
         ("containsIP", Val::Ip(ip)) => Ok(Val::Bool(cidr.contains(*ip))),
         ("containsIP", Val::Text(text)) => {
-            parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(Failure::Owned)
+            // What is wrong with the text is not said.
+            parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(|_| NO_OVERLOAD)
         }
         ("containsCIDR", Val::Cidr(other)) => Ok(Val::Bool(cidr.contains_cidr(other))),
         ("containsCIDR", Val::Text(text)) => {
@@ -172,7 +177,7 @@ fn urls<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         "getHost" => Val::text(url.host.clone()),
         "getHostname" => Val::text(hostname),
         "getPort" => Val::text(port),
-        "getEscapedPath" => Val::text(url.path.clone()),
+        "getEscapedPath" => Val::text(crate::cel::url::escaped(&url.path)),
         "getQuery" => query(url),
         _ => return None,
     }))
@@ -244,7 +249,15 @@ fn named_formats<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     }
     let ("validate", [Val::Format(format), Val::Text(text)]) = (name, args) else { return None };
     // A prefix may end in a dash: it is checked with something after it.
-    let prefix = || text.strip_suffix('-').map_or_else(|| text.to_string(), |rest| format!("{rest}a"));
+    let prefix = || match text.strip_suffix('-') {
+        // As the server has it, the character before the dash goes, too.
+        Some(stem) if !stem.is_empty() => {
+            let mut stem = stem.to_owned();
+            stem.pop();
+            format!("{stem}a")
+        }
+        _ => text.to_string(),
+    };
     let plain = |good: bool, what: &str| if good { Vec::new() } else { vec![what.to_owned()] };
     let known = |name: &str| formats::check(name, text) != Some(false);
     let problems = match *format {
@@ -256,9 +269,12 @@ fn named_formats<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         "dns1123LabelPrefix" => names::dns1123_label(&prefix()),
         "dns1123SubdomainPrefix" => names::dns1123_subdomain(&prefix()),
         "dns1035LabelPrefix" => names::dns1035_label(&prefix()),
-        "uri" => plain(is_url(text), "does not match a valid URI"),
+        "uri" => match parse_request_uri(text) {
+            Ok(_) => Vec::new(),
+            Err(why) => vec![format!("parse {}: {why}", crate::field::quote(text))],
+        },
         "uuid" => plain(known("uuid"), "does not match the UUID format"),
-        "byte" => plain(known("byte") || text.is_empty(), "invalid base64"),
+        "byte" => plain(known("byte"), "invalid base64"),
         "date" => plain(known("date"), "invalid date"),
         _ => plain(known("datetime"), "invalid datetime"),
     };

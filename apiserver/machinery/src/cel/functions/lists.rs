@@ -15,20 +15,22 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     }
     let (first, rest) = args.split_first()?;
     let items = first.items()?;
+    let ordered = items.first().is_none_or(|item| item.order(item).is_some());
     Some(match (name, rest) {
+        ("isSorted" | "min" | "max", []) if !ordered => return None,
         ("isSorted", []) => {
             let mut sorted = true;
             for pair in items.windows(2) {
                 match pair[0].order(&pair[1]) {
                     Some(order) => sorted &= order.is_le(),
-                    None => return Some(Err(NO_OVERLOAD)),
+                    None => return None,
                 }
             }
             Ok(Val::Bool(sorted))
         }
-        ("sum", []) => sum(&items),
-        ("min", []) => extreme(&items, "min", Ordering::Less),
-        ("max", []) => extreme(&items, "max", Ordering::Greater),
+        ("sum", []) => return sum(&items),
+        ("min", []) => return extreme(&items, "min", Ordering::Less),
+        ("max", []) => return extreme(&items, "max", Ordering::Greater),
         ("indexOf", [wanted]) => Ok(position(items.iter().position(|item| item.equals(wanted)))),
         ("lastIndexOf", [wanted]) => Ok(position(items.iter().rposition(|item| item.equals(wanted)))),
         ("slice", [Val::Int(from), Val::Int(to)]) => slice(&items, *from, *to),
@@ -46,6 +48,9 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
             Ok(Val::list(out))
         }
         ("sort", []) => {
+            if items.first().is_some_and(|first| first.order(first).is_none()) {
+                return Some(Err("list elements must be comparable".into()));
+            }
             if items.windows(2).any(|pair| pair[0].order(&pair[1]).is_none()) {
                 return Some(Err("list elements must have the same type".into()));
             }
@@ -85,30 +90,45 @@ fn position<'a>(at: Option<usize>) -> Val<'a> {
     Val::Int(at.map_or(-1, |at| at as i64))
 }
 
-fn sum<'a>(items: &[Val<'a>]) -> Outcome<'a> {
-    let Some((first, rest)) = items.split_first() else { return Ok(Val::Int(0)) };
-    rest.iter().try_fold(first.clone(), |total, item| match (&total, item) {
-        (Val::Int(a), Val::Int(b)) => a.checked_add(*b).map(Val::Int).ok_or("integer overflow".into()),
-        (Val::Uint(a), Val::Uint(b)) => {
-            a.checked_add(*b).map(Val::Uint).ok_or("unsigned integer overflow".into())
+/// `None` for items that cannot be added.
+fn sum<'a>(items: &[Val<'a>]) -> Option<Outcome<'a>> {
+    let Some((first, rest)) = items.split_first() else { return Some(Ok(Val::Int(0))) };
+    if !matches!(first, Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::Duration(_)) {
+        return None;
+    }
+    let mut total = first.clone();
+    for item in rest {
+        let added = match (&total, item) {
+            (Val::Int(a), Val::Int(b)) => a.checked_add(*b).map(Val::Int).ok_or("integer overflow"),
+            (Val::Uint(a), Val::Uint(b)) => {
+                a.checked_add(*b).map(Val::Uint).ok_or("unsigned integer overflow")
+            }
+            (Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
+            (Val::Duration(a), Val::Duration(b)) => {
+                a.checked_add(*b).map(Val::Duration).ok_or("duration overflow")
+            }
+            _ => return None,
+        };
+        match added {
+            Ok(added) => total = added,
+            Err(why) => return Some(Err(why.into())),
         }
-        (Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
-        (Val::Duration(a), Val::Duration(b)) => {
-            a.checked_add(*b).map(Val::Duration).ok_or("duration overflow".into())
-        }
-        _ => Err(NO_OVERLOAD),
-    })
+    }
+    Some(Ok(total))
 }
 
-fn extreme<'a>(items: &[Val<'a>], name: &str, wanted: Ordering) -> Outcome<'a> {
+/// `None` for items that have no order.
+fn extreme<'a>(items: &[Val<'a>], name: &str, wanted: Ordering) -> Option<Outcome<'a>> {
     let Some((first, rest)) = items.split_first() else {
-        return Err(format!("{name} called on empty list").into());
+        return Some(Err(format!("{name} called on empty list").into()));
     };
-    rest.iter().try_fold(first.clone(), |best, item| match item.order(&best) {
-        Some(order) if order == wanted => Ok(item.clone()),
-        Some(_) => Ok(best),
-        None => Err(NO_OVERLOAD),
-    })
+    let mut best = first;
+    for item in rest {
+        if item.order(best)? == wanted {
+            best = item;
+        }
+    }
+    Some(Ok(best.clone()))
 }
 
 fn slice<'a>(items: &[Val<'a>], from: i64, to: i64) -> Outcome<'a> {

@@ -1,9 +1,8 @@
 //! The functions of CEL and of Kubernetes' library.
 
-mod format;
+pub(crate) mod format;
 mod kubernetes;
 mod lists;
-mod math;
 mod strings;
 
 use std::rc::Rc;
@@ -20,15 +19,33 @@ use super::work;
 /// a literal pattern.
 ///
 /// # Errors
-/// What went wrong, in cel-go's words; `no such overload` for anything unknown.
+/// What went wrong, in cel-go's words; `no such overload` for values that the function does not take.
 pub fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Regex>) -> Outcome<'a> {
     let found = core(name, args)
         .or_else(|| strings::call(name, member, args, pattern))
         .or_else(|| lists::call(name, args))
         .or_else(|| kubernetes::call(name, args))
-        .or_else(|| math::call(name, args))
         .or_else(|| times(name, args));
-    found.unwrap_or(Err(NO_OVERLOAD))
+    found.unwrap_or_else(|| Err(no_overload(name, args, pattern.is_some())))
+}
+
+/// The words for values that a function does not take: cel-go names it, and mostly the types of the values.
+pub fn no_overload(name: &str, args: &[Val<'_>], compiled: bool) -> Failure {
+    let nameless = matches!(name, "contains" | "startsWith" | "endsWith" | "matches" | "@in")
+        || (compiled && matches!(name, "find" | "findAll"));
+    // These have functions of their own to ask.
+    let asked = matches!(args.first(), Some(Val::Text(_) | Val::Duration(_) | Val::Timestamp(_)));
+    if nameless || (asked && matches!(name, "size" | "sort")) {
+        return NO_OVERLOAD;
+    }
+    if matches!(name, "size" | "sort") {
+        return format!("no such overload: {name}").into();
+    }
+    let types: Vec<&str> = args.iter().map(Val::type_name).collect();
+    match name {
+        "flatten" => format!("no such overload: {}.flatten({})", types[0], types[1..].join(", ")).into(),
+        _ => format!("no such overload: {name}({})", types.join(", ")).into(),
+    }
 }
 
 fn core<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
@@ -57,13 +74,19 @@ fn core<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         ("optional.ofNonZeroValue", [value]) => {
             Ok(if is_zero(value) { Val::Optional(None) } else { Val::some(value.clone()) })
         }
-        ("base64.encode", [Val::Bytes(bytes)]) => {
-            Ok(Val::text(base64::engine::general_purpose::STANDARD.encode(bytes)))
+        ("optional.unwrap" | "unwrapOpt", [list @ (Val::List(_) | Val::Array(..))]) => {
+            let mut found = Vec::new();
+            for item in list.items().unwrap_or_default() {
+                match item {
+                    Val::Optional(inner) => found.extend(inner.map(|value| (*value).clone())),
+                    other => {
+                        let kind = other.type_name();
+                        return Some(Err(format!("value {kind} is not optional").into()));
+                    }
+                }
+            }
+            Ok(Val::list(found))
         }
-        ("base64.decode", [Val::Text(text)]) => match decode_base64(text) {
-            Some(bytes) => Ok(Val::Bytes(bytes.into())),
-            None => Err("illegal base64 data at input byte 0".into()),
-        },
         _ => return None,
     })
 }
@@ -153,11 +176,18 @@ fn convert<'a>(to: &str, value: &Val<'a>) -> Outcome<'a> {
             Ok(text) => Ok(Val::text(text)),
             Err(_) => range("invalid UTF-8 in bytes, cannot convert to string"),
         },
-        ("string", Val::List(_) | Val::Array(..) | Val::Map(_) | Val::Object(..) | Val::Null) => {
-            Err(NO_OVERLOAD)
-        }
-        ("string", other) => Ok(Val::text(show(other))),
-        _ => Err(NO_OVERLOAD),
+        (
+            "string",
+            Val::Bool(_)
+            | Val::Int(_)
+            | Val::Uint(_)
+            | Val::Double(_)
+            | Val::Duration(_)
+            | Val::Timestamp(_)
+            | Val::Ip(_)
+            | Val::Cidr(_),
+        ) => Ok(Val::text(show(value))),
+        _ => Err(no_overload(to, std::slice::from_ref(value), false)),
     }
 }
 
@@ -173,7 +203,7 @@ pub fn show(value: &Val<'_>) -> String {
         Val::Bool(flag) => flag.to_string(),
         Val::Int(n) => n.to_string(),
         Val::Uint(n) => n.to_string(),
-        Val::Double(n) => go_double(*n),
+        Val::Double(n) => crate::schema::go_float(*n),
         Val::Text(text) => {
             work::text(text.len());
             text.to_string()
@@ -200,12 +230,4 @@ pub fn show(value: &Val<'_>) -> String {
         Val::Failed(why) => why.to_string(),
         Val::Quantity(_) | Val::Semver(_) | Val::Url(_) | Val::Format(_) => value.type_name().to_owned(),
     }
-}
-
-/// `strconv.FormatFloat(v, 'f', -1, 64)`.
-fn go_double(value: f64) -> String {
-    if value.is_infinite() {
-        return if value > 0.0 { "+Inf".into() } else { "-Inf".into() };
-    }
-    format!("{value}")
 }

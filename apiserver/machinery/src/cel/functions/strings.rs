@@ -29,7 +29,10 @@ where
         None if !work::pattern(source) => Err(CANCELLED),
         None => match crate::schema::formats::compile(source) {
             Ok(regex) => Ok(then(&regex)),
-            Err(_) => Err(format!("error parsing regexp: invalid pattern: `{source}`").into()),
+            Err(_) => {
+                let why = crate::schema::formats::problem(source).unwrap_or_default();
+                Err(format!("error parsing regexp: {why}").into())
+            }
         },
     }
 }
@@ -60,13 +63,13 @@ pub(super) fn call<'a>(
         }
         ("find", [Val::Text(source)]) => with_pattern(source, pattern, |regex| {
             Val::text(regex.find(text).map(|found| found.as_str()).unwrap_or_default())
-        }),
+        })
+        .map_err(illegal),
         ("findAll", [Val::Text(source)]) => find_all(text, source, pattern, None),
         ("findAll", [Val::Text(source), Val::Int(limit)]) => find_all(text, source, pattern, Some(*limit)),
         ("lowerAscii", []) => Ok(Val::text(text.to_ascii_lowercase())),
         ("upperAscii", []) => Ok(Val::text(text.to_ascii_uppercase())),
         ("trim", []) => Ok(Val::text(text.trim())),
-        ("reverse", []) => Ok(Val::text(text.chars().rev().collect::<String>())),
         ("charAt", [Val::Int(at)]) => char_at(text, *at),
         ("indexOf" | "lastIndexOf", [Val::Text(part), from @ ..]) => return index_of(name, text, part, from),
         ("replace", [Val::Text(from), Val::Text(to)]) => replace(text, from, to, usize::MAX),
@@ -77,7 +80,9 @@ pub(super) fn call<'a>(
         ("split", [Val::Text(by), Val::Int(limit)]) => split(text, by, *limit),
         ("substring", [Val::Int(from)]) => substring(text, *from, None),
         ("substring", [Val::Int(from), Val::Int(to)]) => substring(text, *from, Some(*to)),
-        ("format", [list]) => format::format(text, list),
+        ("format", [list @ (Val::List(_) | Val::Array(..))]) => {
+            format::format(text, &list.items().unwrap_or_default())
+        }
         _ => return None,
     })
 }
@@ -97,13 +102,13 @@ fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
     let by = match rest {
         [] => "",
         [Val::Text(by)] => by,
-        _ => return Err("no such overload".into()),
+        _ => return Err(super::no_overload("join", &[&[list.clone()], rest].concat(), false)),
     };
     let mut parts = Vec::new();
     for item in list.items().unwrap_or_default() {
         match item {
             Val::Text(text) => parts.push(text),
-            _ => return Err("no such overload".into()),
+            _ => return Err(super::no_overload("join", &[&[list.clone()], rest].concat(), false)),
         }
     }
     let bytes = parts.iter().map(|part| part.len().saturating_add(by.len())).fold(0, usize::saturating_add);
@@ -115,8 +120,13 @@ fn find_all<'a>(text: &str, source: &str, pattern: Option<&Regex>, limit: Option
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let found = with_pattern(source, pattern, |regex| {
         regex.find_iter(text).take(limit).map(|found| found.as_str().to_owned()).collect::<Vec<_>>()
-    })?;
+    })
+    .map_err(illegal)?;
     texts(found)
+}
+
+fn illegal(failure: Failure) -> Failure {
+    format!("Illegal regex: {failure}").into()
 }
 
 fn char_at<'a>(text: &str, at: i64) -> Outcome<'a> {
@@ -138,8 +148,11 @@ fn index_of<'a>(name: &str, text: &str, part: &str, from: &[Val<'a>]) -> Option<
         [Val::Int(start)] => *start,
         _ => return None,
     };
-    if start < 0 || start > count {
+    if start < 0 {
         return Some(range(start));
+    }
+    if start > count {
+        return Some(Ok(Val::Int(-1)));
     }
     let fits = |at: &usize| chars[*at..].starts_with(&part);
     let room = chars.len().checked_sub(part.len());
