@@ -11,6 +11,7 @@ pub mod decode;
 pub mod duration;
 pub mod field;
 pub mod go;
+pub mod go_base64;
 pub mod hash;
 pub mod limits;
 pub mod meta;

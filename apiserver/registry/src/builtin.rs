@@ -233,7 +233,7 @@ fn check_format(format: Option<&str>, text: &str) -> Result<(), String> {
     match format {
         Some("date-time") => crate::go_time::check(text, "2006-01-02T15:04:05Z07:00"),
         Some("micro-time") => crate::go_time::check(text, "2006-01-02T15:04:05.000000Z07:00"),
-        Some("byte") => crate::go_base64::check(text),
+        Some("byte") => machinery::go_base64::check(text),
         _ => Ok(()),
     }
 }

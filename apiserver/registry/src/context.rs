@@ -29,6 +29,9 @@ pub enum FieldValidation {
     Strict,
 }
 
+/// The name of the server itself.
+pub(crate) const INTERNAL: &str = "system:apiserver";
+
 /// One request: who, how, and what to tell the client beside the answer.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
@@ -66,7 +69,7 @@ impl Context {
     pub fn internal(manager: &str) -> Self {
         Self {
             user: User {
-                name: "system:apiserver".into(),
+                name: INTERNAL.into(),
                 uid: String::new(),
                 groups: vec!["system:masters".into()],
             },

@@ -98,6 +98,23 @@ impl View {
     }
 }
 
+/// 500 for an object that was stored in a version that its definition has dropped since: nobody can say what its fields mean.
+///
+/// # Errors
+/// That, in the words of kube-apiserver.
+pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status> {
+    if served.definition.built_in || as_stored(served, entry.revision) {
+        return Ok(());
+    }
+    let Some(object) = parse(&entry.value) else { return Ok(()) };
+    let api_version = meta::api_version(&object);
+    if served.definition.version(meta::group_version(api_version).1).is_some() {
+        return Ok(());
+    }
+    let why = format!("request to convert CR from an invalid group/version: {api_version}");
+    Err(Status::generic(why))
+}
+
 impl Registry {
     /// Prepares stored objects for clients of `served`; asks the webhook once for all of them.
     ///

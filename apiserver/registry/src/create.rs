@@ -46,7 +46,7 @@ impl Registry {
         let served = target.served;
         write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
         self.check_namespace(&target, meta::name(&object))?;
-        Self::check_definition(&target)?;
+        Self::check_definition(&target, meta::name(&object))?;
         context.warnings.extend(object_meta::dedup_owners(&mut object));
         forget_system_fields(&mut object);
         // What rules add is not the client's.
@@ -70,7 +70,7 @@ impl Registry {
     ) -> Result<Written, Status> {
         for attempt in 1.. {
             let mut object = nameless.clone();
-            self.generate_name(&mut object);
+            self.generate_name(target.served, &mut object);
             let name = meta::name(&object).to_owned();
             match self.try_create(context, &Target { name: &name, ..target }, object).await {
                 Err(status) if status.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
@@ -97,7 +97,8 @@ impl Registry {
         context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
         context.warnings.extend(write::warnings(target, &object, None));
         self.admit(context, target, Operation::Create, None, &object).await?;
-        if meta::resource_version(&object).parse::<u64>().is_ok_and(|revision| revision > 0) {
+        let given = meta::resource_version(&object).to_owned();
+        if !context.dry_run && given.parse::<u64>().is_ok_and(|revision| revision > 0) {
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }
         let key = target.key();
@@ -107,7 +108,13 @@ impl Registry {
             if self.storage().get(&key).is_some() {
                 return Err(taken());
             }
-            let object = self.show_unstored(served, document.unversioned()).await?;
+            let mut object = self.show_unstored(served, document.unversioned()).await?;
+            if !given.is_empty()
+                && let Some(mut shown) = machinery::decode::own(&object)
+            {
+                shown["metadata"]["resourceVersion"] = given.into();
+                object = crate::document::text(&shown);
+            }
             return Ok(Written { object, created: true });
         }
         let entry = self.storage().put(&key, None, document).await.map_err(|error| error.status(taken))?;
@@ -125,7 +132,7 @@ impl Registry {
         metadata.insert("creationTimestamp".into(), now.into());
     }
 
-    fn generate_name(&self, object: &mut Value) {
+    fn generate_name(&self, served: &Served, object: &mut Value) {
         let base = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
         if base.is_empty() {
             return;
@@ -133,6 +140,7 @@ impl Registry {
         if let Some(metadata) = meta::metadata_mut(object) {
             metadata.insert("name".into(), names::generate(&base, &self.0.random).into());
         }
+        served.strategy().name_generated(object);
     }
 
     /// The namespace of a new object must exist and not be on its way out.
@@ -166,14 +174,12 @@ impl Registry {
     }
 
     /// No new objects of a kind whose CustomResourceDefinition is being deleted.
-    fn check_definition(target: &Target<'_>) -> Result<(), Status> {
+    fn check_definition(target: &Target<'_>, name: &str) -> Result<(), Status> {
         if !target.served.resource.terminating {
             return Ok(());
         }
-        let mut status =
-            Status::method_not_allowed("create not allowed while custom resource definition is terminating");
-        status.details = None;
-        Err(status)
+        let why = "create not allowed while custom resource definition is terminating";
+        Err(Status::forbidden(target.served.resource(), name, why))
     }
 }
 
@@ -200,6 +206,8 @@ fn prepare(served: &Served, object: &mut Value) {
         && let Some(map) = object.as_object_mut()
     {
         map.remove("status");
+        // What is read back from the store has its defaults.
+        machinery::schema::default(&served.version.schema, object);
     }
     if strategy.generation() != Generation::Untouched
         && let Some(metadata) = meta::metadata_mut(object)

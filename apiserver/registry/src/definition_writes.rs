@@ -20,6 +20,12 @@ pub(crate) fn is_crd(served: &Served) -> bool {
     (served.definition.group.as_str(), served.definition.plural.as_str()) == CRDS
 }
 
+/// What a definition says and the names that it has, as a number. Another definition of the name is another one.
+pub(crate) fn shape(object: &Value) -> u64 {
+    let said = [meta::uid(object).to_owned(), object["spec"].to_string(), object["status"]["acceptedNames"].to_string()];
+    machinery::hash::fnv1a_64(said.join("\n").as_bytes())
+}
+
 impl Registry {
     /// Called after every write of an object that stays.
     pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
@@ -80,7 +86,10 @@ impl Registry {
         match from_crd(&object) {
             Ok(definition) => {
                 let terminating = meta::is_deleting(&object);
-                self.redefine(|definitions| definitions.insert(definition, entry.revision, terminating));
+                let shape = shape(&object);
+                self.redefine(|definitions| {
+                    definitions.insert(definition, entry.revision, terminating, shape);
+                });
             }
             Err(error) => tracing::error!(name, %error, "a definition cannot be served"),
         }

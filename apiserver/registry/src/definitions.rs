@@ -29,6 +29,8 @@ pub(crate) struct Resource {
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// The definition is being deleted: objects can't be created any more.
     pub(crate) terminating: bool,
+    /// Another one for each change of what the definition says and of the names that it has.
+    shape: u64,
 }
 
 impl Served {
@@ -59,6 +61,12 @@ impl Served {
         } else {
             proven.remove(key);
         }
+    }
+
+    /// Whether the resource is still what it was when this was looked up, in all its versions.
+    pub(crate) fn is_current(&self, definitions: &Definitions) -> bool {
+        let now = definitions.resource(&self.definition.group, &self.definition.plural);
+        now.is_some_and(|now| now.shape == self.resource.shape)
     }
 
     pub(crate) fn strategy(&self) -> &dyn Strategy {
@@ -116,13 +124,27 @@ impl Definitions {
         self.iter().find(|definition| definition.group == group && definition.kind == kind)
     }
 
-    pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool) {
+    /// `shape`: equal for definitions that say the same.
+    pub(crate) fn insert(
+        &mut self,
+        definition: Definition,
+        changed_at: u64,
+        terminating: bool,
+        shape: u64,
+    ) {
         let key = (definition.group.clone(), definition.plural.clone());
         let strategy = strategy::of(&definition);
         let definition = Arc::new(definition);
         self.by_resource.insert(
             key,
-            Arc::new(Resource { definition, strategy, changed_at, proven: Mutex::default(), terminating }),
+            Arc::new(Resource {
+                definition,
+                strategy,
+                changed_at,
+                proven: Mutex::default(),
+                terminating,
+                shape,
+            }),
         );
         self.generation += 1;
     }

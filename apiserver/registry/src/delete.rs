@@ -1,16 +1,19 @@
 //! Deleting objects: at once, or marked and held by finalizers.
 
+use chrono::{DateTime, Utc};
 use futures::stream::{FuturesOrdered, StreamExt};
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
 use serde_json::{Value, json};
 
-use crate::context::{Context, DeleteOptions, ListOptions, Propagation, Subresource};
+use crate::context::{Context, DeleteOptions, INTERNAL, ListOptions, Propagation, Subresource};
+use crate::convert;
 use crate::definitions::Served;
 use crate::document::Document;
 use crate::options::Operation;
 use crate::registry::Registry;
 use crate::response::{Deleted, Item, List};
+use crate::strategy::Strategy;
 use crate::update::{Failure, held};
 use crate::write::Target;
 
@@ -53,27 +56,36 @@ impl Registry {
     ) -> Result<Deleted, Failure> {
         let served = target.served;
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+        // The server itself can get rid of it.
+        if context.user.name != INTERNAL {
+            convert::check_version(served, &entry)?;
+        }
         let mut object = self.read(served, &entry).await?;
         check_preconditions(target, &object, options)?;
         self.call_mutating_deletion(context, target, &object).await?;
         self.admit(context, target, Operation::Delete, Some(&object), &object).await?;
         let uid = meta::uid(&object).to_owned();
         let before = object.clone();
-        served.strategy().prepare_delete(&mut object);
-        let orphans = served.strategy().orphans_by_default();
+        let strategy = served.strategy();
+        let end = End::of(strategy, &object, options.grace_period_seconds, self.0.clock.now());
+        if matches!(end, End::Pending) {
+            let object = self.show(served, &entry.value, entry.revision).await?;
+            return Ok(Deleted::Object { object, accepted: false });
+        }
+        strategy.prepare_delete(&mut object);
+        let orphans = strategy.orphans_by_default();
         set_finalizers(&mut object, options, orphans);
         let silent = options.orphan_dependents.is_none() && options.propagation.is_none();
         if orphans && silent && served.definition.kind == "Job" {
             context.warnings.push(ORPHANED_PODS.to_owned());
         }
-        let grace = served.strategy().grace_period(&object, options.grace_period_seconds);
-        if let Some(why) = served.strategy().undeletable(target.name) {
+        if let Some(why) = strategy.undeletable(target.name) {
             return Err(Status::forbidden(served.resource(), target.name, why).into());
         }
-        if !held(&object) && grace == 0 {
-            if served.strategy().marks_deleted() {
-                self.mark(served, &mut object, grace);
-            }
+        if let End::Until { time, seconds } = end {
+            mark(strategy, &mut object, time, seconds);
+        }
+        if !held(&object) {
             let last = Document::new(&self.to_storage(served, object).await?);
             let mut revision = entry.revision;
             if !context.dry_run {
@@ -82,13 +94,15 @@ impl Registry {
                 served.prove(&target.key(), revision, false);
                 self.removed(served, target.name).await;
             }
-            if served.strategy().delete_returns_object() {
+            if strategy.delete_returns_object() {
                 let object = self.show_unstored(served, last.at(revision)).await?;
                 return Ok(Deleted::Object { object, accepted: false });
             }
             return Ok(Deleted::Status(success(served, target.name, &uid)));
         }
-        self.mark(served, &mut object, grace);
+        if matches!(end, End::Now) && !meta::is_deleting(&object) {
+            mark(strategy, &mut object, self.0.clock.now(), 0);
+        }
         let document = Document::new(&self.to_storage(served, object.clone()).await?);
         let revision = if context.dry_run || object == before {
             entry.revision
@@ -100,24 +114,6 @@ impl Registry {
         };
         let object = self.show_unstored(served, document.at(revision)).await?;
         Ok(Deleted::Object { object, accepted: false })
-    }
-
-    /// Sets `deletionTimestamp`, once; the generation rises with it.
-    fn mark(&self, served: &Served, object: &mut Value, grace: i64) {
-        let generation = meta::generation(object);
-        let time = self.0.clock.now() + chrono_seconds(grace);
-        let Some(metadata) = meta::metadata_mut(object) else { return };
-        if metadata.get("deletionTimestamp").is_some() {
-            return;
-        }
-        metadata.insert("deletionTimestamp".into(), machinery::clock::rfc3339(time).into());
-        if !served.strategy().graceful() {
-            return;
-        }
-        metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
-        if generation > 0 {
-            metadata.insert("generation".into(), (generation + 1).into());
-        }
     }
 
     /// Deletes what a list selects, and answers the list.
@@ -173,8 +169,53 @@ impl Registry {
     }
 }
 
-fn chrono_seconds(seconds: i64) -> std::time::Duration {
-    std::time::Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+/// When a deleted object ends, unless finalizers hold it.
+enum End {
+    /// At once: its kind has no grace period, or the period is over.
+    Now,
+    /// It is noted how long it may take; `seconds` 0: it is noted, and ends at once.
+    Until { time: DateTime<Utc>, seconds: i64 },
+    /// An earlier deletion is waited for, which this one does not shorten.
+    Pending,
+}
+
+impl End {
+    /// A deletion that is under way can be shortened and nothing else.
+    fn of(strategy: &dyn Strategy, object: &Value, asked: Option<i64>, now: DateTime<Utc>) -> Self {
+        let asked = asked.map(|seconds| if seconds < 0 { 1 } else { seconds });
+        let Some(period) = strategy.grace_period(object, asked) else { return Self::Now };
+        let deleted = object["metadata"]["deletionTimestamp"].as_str();
+        let Some(deleted) = deleted.and_then(machinery::clock::parse_rfc3339) else {
+            let time = now + chrono::Duration::seconds(period);
+            return Self::Until { time, seconds: period };
+        };
+        let current = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+        match asked {
+            _ if current == 0 => Self::Now,
+            Some(asked) if asked < current => {
+                let time = deleted + chrono::Duration::seconds(asked - current);
+                // Who ends the object has to hear of it, however late it is.
+                let seconds = if time < now { asked.min(1) } else { asked };
+                Self::Until { time: time.max(now), seconds }
+            }
+            _ => Self::Pending,
+        }
+    }
+}
+
+/// Notes the deletion: when the object ends and how long that may take. The generation rises with the first one.
+fn mark(strategy: &dyn Strategy, object: &mut Value, time: DateTime<Utc>, seconds: i64) {
+    let generation = meta::generation(object);
+    let Some(metadata) = meta::metadata_mut(object) else { return };
+    let first = metadata.get("deletionTimestamp").is_none();
+    metadata.insert("deletionTimestamp".into(), machinery::clock::rfc3339(time).into());
+    if !strategy.graceful() {
+        return;
+    }
+    metadata.insert("deletionGracePeriodSeconds".into(), seconds.into());
+    if first && generation > 0 {
+        metadata.insert("generation".into(), (generation + 1).into());
+    }
 }
 
 fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {

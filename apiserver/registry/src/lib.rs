@@ -37,7 +37,6 @@ mod delete;
 mod document;
 mod events;
 mod from_crd;
-mod go_base64;
 mod go_json;
 mod go_time;
 mod housekeeping;

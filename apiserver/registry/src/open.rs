@@ -76,7 +76,7 @@ impl Registry {
             built_in(&mut definitions, &manifest)?;
         }
         for definition in kinds::definitions() {
-            definitions.insert(definition.clone(), 0, false);
+            definitions.insert(definition.clone(), 0, false, 0);
         }
         for manifest in &options.kinds {
             built_in(&mut definitions, manifest)?;
@@ -104,7 +104,7 @@ fn built_in(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenE
         problem: problem.to_string(),
     })?;
     definition.built_in = true;
-    definitions.insert(definition, 0, false);
+    definitions.insert(definition, 0, false, 0);
     Ok(())
 }
 
@@ -120,7 +120,8 @@ fn load(definitions: &mut Definitions, storage: &Storage) {
         match from_crd(&crd) {
             Ok(definition) => {
                 let terminating = machinery::meta::is_deleting(&crd);
-                definitions.insert(definition, entry.mod_revision.0, terminating);
+                let shape = crate::definition_writes::shape(&crd);
+                definitions.insert(definition, entry.mod_revision.0, terminating, shape);
             }
             Err(error) => tracing::error!(key = %entry.key, %error, "a stored definition cannot be served"),
         }

@@ -115,6 +115,13 @@ impl Versions for AllVersions<'_> {
         Some(object)
     }
 
+    fn refusal(&self, api_version: &str) -> Option<String> {
+        let (group, version) = meta::group_version(api_version);
+        let known = group == self.0.group && self.0.version(version).is_some();
+        let why = || format!("request to convert CR to an invalid group/version: {api_version}");
+        (!self.0.built_in && !known).then(why)
+    }
+
     fn empty_object(&self, api_version: &str) -> Option<Value> {
         if let Some(kind) = crate::kinds::find(self.0) {
             return machinery::types::zero_object(&kind.type_name());

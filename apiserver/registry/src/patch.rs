@@ -73,6 +73,10 @@ impl Registry {
                     break applied?;
                 }
             };
+            check_revision(&object)?;
+            if let (false, Some(metadata)) = (context.dry_run, meta::metadata_mut(&mut object)) {
+                metadata.remove("resourceVersion");
+            }
             write::identify(namespaced, target.namespace, target.name, &mut object)?;
             self.finish(context, served, &mut object)?;
             match self.create_object(context, *target, object, Ownership::Applied).await {
@@ -136,6 +140,9 @@ impl Registry {
             decode::strictness(context, problems)
         });
         if let Err(problem) = checked {
+            if let PatchBody::Strategic(text) = body {
+                return Err(patch::unfit_strategic(text, &problem));
+            }
             // The message shows the object as it was before anything was dropped.
             return Err(unfit(served, &patch(served, live, body)?.object, &problem));
         }
@@ -193,6 +200,15 @@ impl Registry {
         let definition = definitions.by_kind(group, kind).filter(|definition| definition.built_in)?;
         definitions.served(group, version, &definition.plural)
     }
+}
+
+/// What does not exist has no revision to compare with; it only has to be one. A dry run shows it.
+fn check_revision(object: &Value) -> Result<(), Status> {
+    let given = meta::resource_version(object);
+    if given.is_empty() || given.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    Err(Status::new(500, "", format!("strconv.ParseUint: parsing \"{given}\": invalid syntax")))
 }
 
 /// An apply names its kind, always.

@@ -1,8 +1,9 @@
 //! `/scale`: an `autoscaling/v1` Scale over three paths of a custom resource.
 
-use machinery::apply::scale::{self as ownership, Replicas};
+use machinery::apply::scale as ownership;
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::status::Status;
+use machinery::go::{go_text, go_type};
+use machinery::status::{GroupResource, Status};
 use machinery::{meta, patch};
 use serde_json::{Map, Value, json};
 
@@ -23,20 +24,29 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.split('.').filter(|step| !step.is_empty())
 }
 
-fn read<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
-    steps(path).try_fold(object, |value, step| value.get(step)).filter(|value| !value.is_null())
+/// What stands there, null too.
+fn at<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    steps(path).try_fold(object, |value, step| value.get(step))
 }
 
-fn write_at(object: &mut Value, path: &str, value: Value) {
+fn read<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    at(object, path).filter(|value| !value.is_null())
+}
+
+/// Writes a count. What is not there on the way is made; the error names what is no object.
+fn write_at(object: &mut Value, path: &str, value: Value) -> Result<(), Status> {
     let mut place = object;
+    let mut walked = String::new();
     for step in steps(path) {
-        if !place.is_object() {
-            *place = Value::Object(Map::new());
-        }
-        let Some(map) = place.as_object_mut() else { return };
-        place = map.entry(step).or_insert(Value::Null);
+        let Some(map) = place.as_object_mut() else {
+            let why = format!("value cannot be set because {walked} is not a map[string]interface{{}}");
+            return Err(Status::generic(why));
+        };
+        walked = format!("{walked}.{step}");
+        place = map.entry(step).or_insert_with(|| Value::Object(Map::new()));
     }
     *place = value;
+    Ok(())
 }
 
 /// The Scale of a custom object.
@@ -68,23 +78,6 @@ fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
         view["status"]["selector"] = selector.into();
     }
     Ok(view)
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) => {
-            if number.is_i64() {
-                "int64"
-            } else {
-                "float64"
-            }
-        }
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 /// A Scale's types, as Go's decoder checks them.
@@ -130,12 +123,29 @@ fn check_types(scale: &Value) -> Result<(), String> {
 /// What is wrong with the replica counts.
 pub(crate) fn validate(version: &Version, object: &Value) -> Vec<FieldError> {
     let Some(scale) = &version.scale else { return Vec::new() };
-    check_counts(object, &[&scale.spec_replicas_path, &scale.status_replicas_path])
+    let mut errors = check_counts(object, &[&scale.spec_replicas_path, &scale.status_replicas_path]);
+    errors.extend(check_selector(object, scale));
+    errors
 }
 
 /// What is wrong with the count in `status`.
 pub(crate) fn validate_status(version: &Version, object: &Value) -> Vec<FieldError> {
-    version.scale.as_ref().map_or_else(Vec::new, |scale| check_counts(object, &[&scale.status_replicas_path]))
+    let Some(scale) = &version.scale else { return Vec::new() };
+    let mut errors = check_counts(object, &[&scale.status_replicas_path]);
+    errors.extend(check_selector(object, scale));
+    errors
+}
+
+/// The selector of a Scale is a text.
+fn check_selector(object: &Value, scale: &Scale) -> Option<FieldError> {
+    let path = scale.label_selector_path.as_deref()?;
+    if let Some(error) = blocked(object, path) {
+        return Some(FieldError::new(FieldErrorKind::Invalid, path, &"".into(), error.detail));
+    }
+    let found = at(object, path).filter(|found| !found.is_string())?;
+    let (text, go_type) = (go_text(found), go_type(found));
+    let detail = format!("{path} accessor error: {text} is of the type {go_type}, expected string");
+    Some(FieldError::new(FieldErrorKind::Invalid, path, &"".into(), detail))
 }
 
 /// What stands in the way to `path` and is no object.
@@ -147,7 +157,7 @@ fn blocked(object: &Value, path: &str) -> Option<FieldError> {
             Value::Null => return None,
             Value::Object(map) => value = map.get(step)?,
             other => {
-                let (found, go_type) = (shown(other), go_type(other));
+                let (found, go_type) = (go_text(other), go_type(other));
                 let detail = format!(
                     "{walked} accessor error: {found} is of the type {go_type}, expected map[string]interface{{}}"
                 );
@@ -158,9 +168,6 @@ fn blocked(object: &Value, path: &str) -> Option<FieldError> {
     None
 }
 
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
 
 fn check_counts(object: &Value, paths: &[&String]) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -169,10 +176,10 @@ fn check_counts(object: &Value, paths: &[&String]) -> Vec<FieldError> {
             errors.push(error);
             continue;
         }
-        let Some(found) = read(object, path) else { continue };
+        let Some(found) = at(object, path) else { continue };
         let Some(replicas) = found.as_i64() else {
             let go_type = go_type(found);
-            let found = shown(found);
+            let found = go_text(found);
             let detail = format!("{path} accessor error: {found} is of the type {go_type}, expected int64");
             errors.push(FieldError::new(FieldErrorKind::Invalid, path.as_str(), &0.into(), detail));
             continue;
@@ -235,6 +242,19 @@ fn prune(scale: &mut Value) -> Vec<String> {
     unknown
 }
 
+/// Whose Scale it is: messages and checks differ.
+fn built_in(target: &Target<'_>) -> bool {
+    target.served.definition.built_in
+}
+
+/// 400: what was put cannot be read as a Scale.
+fn undecodable(target: &Target<'_>, problem: &str) -> Status {
+    if built_in(target) {
+        return Status::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {problem}"));
+    }
+    Status::bad_request("no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"")
+}
+
 impl Registry {
     pub(crate) async fn update_scale(
         &self,
@@ -243,15 +263,13 @@ impl Registry {
         input: Input,
     ) -> Result<Written, Status> {
         let mut wanted = input.object;
+        check_types(&wanted).map_err(|problem| undecodable(target, &problem))?;
         let mut problems = input.strict_errors;
         problems.extend(prune(&mut wanted));
-        decode::strictness(context, problems).map_err(|_| {
-            Status::bad_request(
-                "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"",
-            )
-        })?;
+        decode::strictness(context, problems).map_err(|problem| undecodable(target, &problem))?;
         write::identify(target.served.definition.namespaced, target.namespace, target.name, &mut wanted)?;
-        self.change_scale(context, target, |_, _| Ok(wanted.clone())).await
+        let uid = Some(meta::uid(&wanted)).filter(|uid| !uid.is_empty()).map(str::to_owned);
+        self.change_scale(context, target, uid, |_, _| Ok(wanted.clone())).await
     }
 
     pub(crate) async fn patch_scale(
@@ -263,21 +281,28 @@ impl Registry {
         if let PatchBody::Apply { input, force } = body {
             return self.apply_scale(context, target, input, force).await;
         }
-        self.change_scale(context, target, |context, live| {
+        self.change_scale(context, target, None, |context, live| {
             let patch::Patched { object: mut patched, mut problems } = match &body {
                 PatchBody::Json(text) => patch::json_patch(live, text)?,
                 PatchBody::Merge(text) => patch::merge_patch(live, text)?,
-                _ => {
-                    return Err(Status::new(
-                        415,
-                        "UnsupportedMediaType",
-                        "a Scale has no strategic merge patch",
-                    ));
+                PatchBody::Strategic(text) => {
+                    patch::strategic_merge_patch(live, text, ownership::schema())?
                 }
+                PatchBody::Apply { .. } => return Err(Status::internal("an apply is no patch of an object")),
             };
-            check_types(&patched).map_err(|problem| patch::invalid_result(&patched, true, &problem))?;
+            let before = patched.clone();
+            let unfit = |problem: &str| match &body {
+                PatchBody::Strategic(text) => patch::unfit_strategic(text, problem),
+                _ => patch::invalid_result(&before, true, problem),
+            };
+            let (api_version, kind) = (meta::api_version(&patched), meta::kind(&patched));
+            let named = |given: &str, wanted: &str| given.is_empty() || given == wanted;
+            if !named(api_version, ownership::API_VERSION) || !named(kind, "Scale") {
+                return Err(unfit(&wrong_kind(api_version, kind)));
+            }
+            check_types(&patched).map_err(|problem| unfit(&problem))?;
             problems.extend(prune(&mut patched));
-            decode::strictness(context, problems).map_err(Status::bad_request)?;
+            decode::strictness(context, problems).map_err(|problem| unfit(&problem))?;
             write::identify(
                 target.served.definition.namespaced,
                 target.namespace,
@@ -301,65 +326,113 @@ impl Registry {
         if self.storage().get(&target.key()).is_none() {
             return Err(target.not_found());
         }
-        crate::patch::check_applied(&config, "autoscaling/v1", "Scale")?;
+        crate::patch::check_applied(&config, ownership::API_VERSION, "Scale")?;
         let path = ownership::steps(&scale.spec_replicas_path);
         let written = self
             .change(context, target, |context, live| {
-                let old = read(live, &scale.spec_replicas_path).and_then(Value::as_i64).unwrap_or(0);
-                let new = config["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(old);
-                let replicas = Replicas { path: &path, old, new };
-                let object = owners::as_writer(self, context, target, |writer| {
-                    ownership::apply(live.clone(), replicas, force, writer)
-                });
-                let object = object.map_err(|mut status| {
-                    // The object that was sent is meant, with the namespace and the name it gave itself.
-                    let stored = format!("({}/{};", target.namespace, target.name);
-                    let sent = format!("({}/{};", meta::namespace(&config), meta::name(&config));
-                    status.message = status.message.replacen(&stored, &sent, 1);
-                    status
+                let before = ownership::with_managers(viewed(scale, live)?, live, &path);
+                // A real server cannot convert a Scale to a version of the custom resource.
+                let cannot = |what: &str, name: String| {
+                    Status::generic(format!(
+                        "{what} ({name}; autoscaling/v1, Kind=Scale) to proper version: \
+                         request to convert CR to an invalid group/version: autoscaling/v1"
+                    ))
+                };
+                if !built_in(target) && !ownership::is_owned(&before) {
+                    let what = "failed to create manager for existing fields: failed to convert live object";
+                    return Err(cannot(what, "/".to_owned()));
+                }
+                let mut applied = owners::as_writer(self, context, target, |writer| {
+                    ownership::apply(&before, &config, force, writer)
                 })?;
-                Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
+                if !built_in(target) && ownership::differ(&applied, &before) {
+                    let name = format!("{}/{}", meta::namespace(&config), meta::name(&config));
+                    return Err(cannot("failed to convert new object", name));
+                }
+                let namespaced = target.served.definition.namespaced;
+                write::identify(namespaced, target.namespace, target.name, &mut applied)?;
+                scaled(target, scale, live, &applied)
             })
             .await?;
         as_scale(target, &written)
     }
 
+    /// `uid`: what the object's must be.
     async fn change_scale(
         &self,
         context: &mut Context,
         target: &Target<'_>,
+        uid: Option<String>,
         mut make: impl FnMut(&mut Context, &Value) -> Result<Value, Status>,
     ) -> Result<Written, Status> {
         let scale = paths(target)?;
         let path = ownership::steps(&scale.spec_replicas_path);
         let written = self
             .change(context, target, |context, live| {
-                let found = read(live, &scale.spec_replicas_path).and_then(Value::as_i64);
-                let old = found.unwrap_or(0);
-                // An object without replicas can be scaled, as if it had none.
-                let mut viewed = live.clone();
-                if found.is_none() {
-                    write_at(&mut viewed, &scale.spec_replicas_path, 0.into());
-                }
-                let wanted = make(context, &view(scale, &viewed)?)?;
-                let mut object = live.clone();
-                let new = wanted["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(0);
-                write_at(&mut object, &scale.spec_replicas_path, new.into());
-                let replicas = Replicas { path: &path, old, new };
-                object = owners::as_writer(self, context, target, |writer| {
-                    ownership::update(object, replicas, writer)
+                let before = ownership::with_managers(viewed(scale, live)?, live, &path);
+                let wanted = make(context, &before)?;
+                let wanted = owners::as_writer(self, context, target, |writer| {
+                    ownership::update(&before, wanted, writer)
                 });
-                if let Some(metadata) = meta::metadata_mut(&mut object)
-                    && !meta::resource_version(&wanted).is_empty()
-                {
-                    metadata.insert("resourceVersion".into(), meta::resource_version(&wanted).into());
-                }
-                let uid = Some(meta::uid(&wanted)).filter(|uid| !uid.is_empty()).map(str::to_owned);
-                Ok(Changed { object, ownership: Ownership::Applied, expected_uid: uid })
+                let changed = scaled(target, scale, live, &wanted)?;
+                Ok(Changed { expected_uid: uid.clone(), ..changed })
             })
             .await?;
         as_scale(target, &written)
     }
+}
+
+/// The Scale of an object that may have no replicas: it can be scaled, as if it had none.
+fn viewed(scale: &Scale, live: &Value) -> Result<Value, Status> {
+    if read(live, &scale.spec_replicas_path).is_some_and(Value::is_i64) {
+        return view(scale, live);
+    }
+    let mut object = json!({"metadata": live["metadata"], "status": live["status"]});
+    write_at(&mut object, &scale.spec_replicas_path, 0.into())?;
+    view(scale, &object)
+}
+
+/// `live` with the replicas of `wanted` and with their owners.
+fn scaled(target: &Target<'_>, scale: &Scale, live: &Value, wanted: &Value) -> Result<Changed, Status> {
+    let replicas = wanted["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(0);
+    if built_in(target) {
+        check_scale(target, live, wanted, replicas)?;
+    }
+    let mut object = live.clone();
+    write_at(&mut object, &scale.spec_replicas_path, replicas.into())?;
+    let path = ownership::steps(&scale.spec_replicas_path);
+    object = ownership::to_object(object, wanted, &path, &target.served.api_version());
+    let revision = meta::resource_version(wanted);
+    if let (Some(metadata), false) = (meta::metadata_mut(&mut object), revision.is_empty()) {
+        metadata.insert("resourceVersion".into(), revision.into());
+    }
+    Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
+}
+
+/// What built-in kinds check of a Scale before anything of the object.
+fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64) -> Result<(), Status> {
+    // What an apply brings along was never decoded: more than 32 bits are cut, as in Go.
+    #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
+    let count = replicas as i32;
+    if count < 0 {
+        let why = "must be greater than or equal to 0";
+        let error = FieldError::new(FieldErrorKind::Invalid, "spec.replicas", &count.into(), why);
+        return Err(Status::invalid("autoscaling", "Scale", target.name, &[error]));
+    }
+    let (given, found) = (meta::uid(wanted), meta::uid(live));
+    if !given.is_empty() && given != found {
+        let GroupResource { group, resource } = target.served.resource();
+        let resource = format!("{resource}/scale");
+        let why =
+            format!("Precondition failed: UID in precondition: {given}, UID in object meta: {found}");
+        return Err(Status::conflict(GroupResource { group, resource: &resource }, target.name, &why));
+    }
+    Ok(())
+}
+
+/// Why a patched Scale is none.
+fn wrong_kind(api_version: &str, kind: &str) -> String {
+    format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\"")
 }
 
 fn as_scale(target: &Target<'_>, written: &Written) -> Result<Written, Status> {

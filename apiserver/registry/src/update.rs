@@ -93,6 +93,7 @@ impl Registry {
         for _ in 0..ATTEMPTS {
             context.warnings.truncate(warnings);
             let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+            convert::check_version(target.served, &entry)?;
             let live = self.read(target.served, &entry).await?;
             let changed = make(context, &live);
             if self.convert_missing(context, target.served).await? {

@@ -32,6 +32,8 @@ pub(crate) struct WatchState {
     after: u64,
     /// For conversions.
     registry: Registry,
+    /// Tells when definitions have changed.
+    definitions: tokio::sync::watch::Receiver<u64>,
 }
 
 impl Registry {
@@ -57,6 +59,11 @@ impl Registry {
             text => text.parse().map_err(|_| Status::new(500, "", list::unparsable(text)))?,
         };
         let prefix = keys::namespace(&served.definition, namespace);
+        let mut definitions = self.definitions_changed();
+        if !served.is_current(&self.definitions()) {
+            // It changed since it was looked up: the watch ends with the first look.
+            definitions.mark_changed();
+        }
         let mut state = WatchState {
             served: served.clone(),
             selection,
@@ -65,6 +72,7 @@ impl Registry {
             change: None,
             after: 0,
             registry: self.clone(),
+            definitions,
         };
         // Without a revision a watch begins with what is there, unless the client asks otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
@@ -132,7 +140,15 @@ impl WatchState {
                 return Some(event);
             }
             if self.change.is_none() {
-                match self.changes.as_mut()?.next().await {
+                let next = tokio::select! {
+                    biased;
+                    next = self.changes.as_mut()?.next() => next,
+                    () = replaced(&mut self.definitions, &self.registry, &self.served) => {
+                        self.changes = None;
+                        return None;
+                    }
+                };
+                match next {
                     Ok(change) if change.revision().0 <= self.after => continue,
                     Ok(change) => self.change = Some(change),
                     Err(end) => {
@@ -192,6 +208,24 @@ impl WatchState {
         let revision = self.changes.as_mut().map_or(0, |changes| changes.progress().0);
         bookmark(&self.served, revision.max(self.after), false)
     }
+}
+
+/// Waits until the definition of a custom resource says something else, or is gone: whoever watches comes back and is served by
+/// the new one. Built-in kinds stay what they are.
+async fn replaced(
+    definitions: &mut tokio::sync::watch::Receiver<u64>,
+    registry: &Registry,
+    served: &Served,
+) {
+    if served.definition.built_in {
+        return std::future::pending().await;
+    }
+    while definitions.changed().await.is_ok() {
+        if !served.is_current(&registry.definitions()) {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 fn bookmark(served: &Served, revision: u64, initial_events_end: bool) -> WatchEvent {

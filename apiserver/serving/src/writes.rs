@@ -111,7 +111,14 @@ impl Shared {
         }
         let expected =
             input::Expected { api_version: "autoscaling/v1", kind: "Scale", built_in: true, strict: true };
-        input::object(body, format, expected, |_, _| false)
+        let definitions = self.registry.definitions();
+        let is_kind = |api_version: &str, kind: &str| is_kind(&definitions, api_version, kind);
+        input::object(body, format, expected, is_kind).map_err(|status| {
+            // Of the Scale of a custom resource nobody hears more.
+            let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+            let why = format!("no kind is registered for the type v1.Scale {scheme}");
+            if served.definition.built_in { status } else { Status::bad_request(why) }
+        })
     }
 
     /// Decodes an object of the resource.

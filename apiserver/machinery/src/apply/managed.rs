@@ -108,10 +108,18 @@ pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
 
 /// The value of `managedFields`; `None` when nobody owns anything.
 pub fn encode(managers: &Managers) -> Option<Value> {
-    if managers.is_empty() {
+    encode_sorted(managers.iter().collect())
+}
+
+/// As [`encode`], of entries that may look alike.
+pub fn encode_entries(entries: Vec<(ManagerId, Owned)>) -> Option<Value> {
+    encode_sorted(entries.iter().map(|(id, owned)| (id, owned)).collect())
+}
+
+fn encode_sorted(mut entries: Vec<(&ManagerId, &Owned)>) -> Option<Value> {
+    if entries.is_empty() {
         return None;
     }
-    let mut entries: Vec<(&ManagerId, &Owned)> = managers.iter().collect();
     entries.sort_by_key(|(id, owned)| {
         let seconds = owned.time.map_or(0, |time| time.timestamp());
         (id.operation, seconds, &id.manager, &owned.api_version, &id.subresource)

@@ -62,6 +62,12 @@ pub trait Versions {
     fn empty_object(&self, _api_version: &str) -> Option<Value> {
         None
     }
+
+    /// Why what is owned in `api_version` cannot be looked at, when that ends a request. Otherwise what is owned in a version that
+    /// does not exist any more is forgotten.
+    fn refusal(&self, _api_version: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A resource with one schema for every version (conversion only changes `apiVersion`).
@@ -161,7 +167,8 @@ impl<'a> Writer<'a> {
         let root = self.root();
         // Where an object cannot be walked by its type (it was stored in a version with other types), rather nobody owns
         // anything than somebody what is not theirs.
-        if types_fail(live, root) || types_fail(new, root) {
+        let refused = managers.values().any(|owned| self.versions.refusal(&owned.api_version).is_some());
+        if refused || types_fail(live, root) || types_fail(new, root) {
             managers.clear();
             return;
         }
@@ -265,6 +272,9 @@ fn try_apply(
     };
     validate::validate(config, root, false).map_err(|error| about("patch", config, error))?;
     validate::validate(live, root, true).map_err(|error| about("live", live, error))?;
+    if let Some(why) = managers.values().find_map(|owned| writer.versions.refusal(&owned.api_version)) {
+        return Err(Failure::Other(why));
+    }
     let id = writer.id(writer.manager, Operation::Apply);
     let new = writer.updater().apply(live, config, &mut managers, &id, force)?;
     if let Some(owned) = managers.get_mut(&id) {

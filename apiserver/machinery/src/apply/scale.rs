@@ -1,113 +1,134 @@
 //! Ownership of the replicas of an object that is written through its `scale` subresource.
 //!
-//! A Scale has one field that can be owned, and it is that of the object: who owns the object's replicas owns the Scale's.
-//! Follows `k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go`.
+//! A Scale is written like any object, by the managers who own the object's replicas; what they own of it afterwards they
+//! own of the object. Follows `k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go`.
 
-use serde_json::Value;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
 
 use super::managed::{self, ManagerId, Managers, Operation, Owned};
 use super::set::FieldSet;
-use super::{Status, Writer, meta, updater, with_managed_fields, without_managed_fields};
+use super::{Reset, Schema, Status, Versions, Writer, meta, with_managed_fields, without_managed_fields};
 
-/// The replicas before and after a write through `scale`, and where the object has them.
-#[derive(Debug, Clone, Copy)]
-pub struct Replicas<'a> {
-    /// The field names of the path in the object.
-    pub path: &'a [&'a str],
-    /// Before; 0 where the object has none.
-    pub old: i64,
-    /// After. A Scale does not write 0, so nobody owns it.
-    pub new: i64,
+/// The version of a Scale.
+pub const API_VERSION: &str = "autoscaling/v1";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    let source = json!({"type": "object", "properties": {
+        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+        "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+        "status": {"type": "object", "properties": {
+            "replicas": {"type": "integer"}, "selector": {"type": "string"},
+        }},
+    }});
+    Schema::parse(&source).unwrap_or_default()
+});
+
+/// What a Scale looks like.
+pub fn schema() -> &'static Schema {
+    &SCHEMA
 }
 
-impl Replicas<'_> {
-    fn set(&self) -> FieldSet {
-        let mut set = FieldSet::default();
-        set.insert_fields(self.path);
-        set
+/// The one version of a Scale.
+struct OnlyVersion;
+
+impl Versions for OnlyVersion {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        (api_version == API_VERSION).then_some(&SCHEMA)
     }
 
-    fn owners(&self, managers: &Managers) -> Vec<ManagerId> {
-        let set = self.set();
-        let owns = |owned: &&Owned| !owned.set.intersection(&set).is_empty();
-        managers.iter().filter(|(_, owned)| owns(owned)).map(|(id, _)| id.clone()).collect()
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        (api_version == API_VERSION).then(|| object.clone())
     }
+
+    fn empty_object(&self, _api_version: &str) -> Option<Value> {
+        Some(json!({"spec": {}, "status": {}}))
+    }
+}
+
+fn of_scale<'a>(writer: &Writer<'a>) -> Writer<'a> {
+    Writer {
+        manager: writer.manager,
+        api_version: API_VERSION,
+        subresource: writer.subresource,
+        reset: Reset::Nothing,
+        now: writer.now,
+        versions: &OnlyVersion,
+    }
+}
+
+fn one_field(path: &[&str]) -> FieldSet {
+    let mut set = FieldSet::default();
+    set.insert_fields(path);
+    set
+}
+
+fn has(owned: &Owned, path: &FieldSet) -> bool {
+    !owned.set.intersection(path).is_empty()
 }
 
 fn managers_of(object: &Value) -> Managers {
     managed::decode(meta::at(object, &["metadata", "managedFields"])).unwrap_or_default()
 }
 
-/// Gives `object`, which has its new replicas already, the managers that it has after an update through `scale`.
-pub fn update(object: Value, replicas: Replicas<'_>, writer: &Writer<'_>) -> Value {
-    let mut managers = managers_of(&object);
-    let owners = replicas.owners(&managers);
-    // As long as nobody owns the replicas, nothing is tracked.
-    if owners.is_empty() {
-        return object;
+/// The Scale `view` of `object`, whose replicas stand at `path`, with the managers of these.
+pub fn with_managers(view: Value, object: &Value, path: &[&str]) -> Value {
+    let (there, here) = (one_field(path), one_field(&["spec", "replicas"]));
+    let mut managers = Managers::new();
+    for (id, owned) in managers_of(object).into_iter().filter(|(_, owned)| has(owned, &there)) {
+        let api_version = if id.operation == Operation::Apply { String::new() } else { API_VERSION.to_owned() };
+        let owned = Owned { set: here.clone(), api_version: API_VERSION.to_owned(), time: owned.time };
+        managers.insert(ManagerId { api_version, ..id }, owned);
     }
-    let set = replicas.set();
-    if replicas.old == replicas.new {
-        // On the way to a Scale and back, an entry becomes two of one identity, of which the one without replicas stays.
-        for id in owners.iter().filter(|id| id.operation == Operation::Update && id.subresource.is_empty()) {
-            if let Some(owned) = managers.get_mut(id) {
-                let rest = owned.set.difference(&set);
-                owned.set = if rest.is_empty() { set.clone() } else { rest };
-            }
-        }
-        return with_managed_fields(without_managed_fields(object), &managers);
-    }
-    for id in owners {
-        if let Some(owned) = managers.get_mut(&id) {
-            owned.set = owned.set.difference(&set);
-        }
-    }
-    managers.retain(|_, owned| !owned.set.is_empty());
-    if replicas.new != 0 {
-        let owned = Owned { set, api_version: writer.api_version.to_owned(), time: None };
-        managers.insert(writer.id(writer.manager, Operation::Update), owned);
-    }
-    with_managed_fields(without_managed_fields(object), &managers)
+    with_managed_fields(view, &managers)
 }
 
-/// Gives `object` the managers that it has after an apply of a Scale with the same replicas.
-///
-/// Errors: 409 when others own the replicas and they would change, unless `force`; 500 for every change, since that is
-/// how kube-apiserver answers for custom resources (it cannot convert a Scale to the version of the object).
-pub fn apply(
-    object: Value,
-    replicas: Replicas<'_>,
-    force: bool,
-    writer: &Writer<'_>,
-) -> Result<Value, Status> {
-    let mut managers = managers_of(&object);
-    let applier = writer.id(writer.manager, Operation::Apply);
-    let cannot = |what: &str| {
-        Status::generic(format!(
-            "{what} ({}/{}; autoscaling/v1, Kind=Scale) to proper version: \
-             request to convert CR to an invalid group/version: autoscaling/v1",
-            meta::namespace(&object),
-            meta::name(&object)
-        ))
-    };
-    if replicas.owners(&managers).is_empty() {
-        return Err(cannot("failed to create manager for existing fields: failed to convert live object"));
-    }
-    if replicas.old != replicas.new {
-        let owners = replicas.owners(&managers).into_iter().filter(|id| *id != applier);
-        // In a Scale the field has its own path.
-        let mut set = FieldSet::default();
-        set.insert_fields(&["spec", "replicas"]);
-        let conflicts: updater::Conflicts = owners.map(|id| (id, set.clone())).collect();
-        if !force && !conflicts.is_empty() {
-            let (message, causes) = updater::conflict_message(&conflicts);
-            return Err(Status::apply_conflict(message, &causes));
+/// Whether anybody owns the replicas of a Scale that [`with_managers`] made.
+pub fn is_owned(scale: &Value) -> bool {
+    !managers_of(scale).is_empty()
+}
+
+/// `live` after an apply of `config`, both Scales. Errors: those of [`super::apply`].
+pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> Result<Value, Status> {
+    super::apply(live, config, force, &of_scale(writer))
+}
+
+/// The Scale `new` with the managers that it has after `live` was replaced by it.
+pub fn update(live: &Value, new: Value, writer: &Writer<'_>) -> Value {
+    super::update(Some(live), new, &of_scale(writer))
+}
+
+/// Whether two Scales differ in more than their managers.
+pub fn differ(one: &Value, other: &Value) -> bool {
+    without_managed_fields(one.clone()) != without_managed_fields(other.clone())
+}
+
+/// Gives `object` the managers that it has when its replicas, at `path`, belong to whom those of `scale` belong.
+pub fn to_object(object: Value, scale: &Value, path: &[&str], api_version: &str) -> Value {
+    let (there, here) = (one_field(path), one_field(&["spec", "replicas"]));
+    let (before, mut new) = (managers_of(&object), managers_of(scale));
+    let mut entries: Vec<(ManagerId, Owned)> = Vec::new();
+    for (id, owned) in &before {
+        if !has(owned, &there) || new.remove(id).is_some() {
+            entries.push((id.clone(), owned.clone()));
+            continue;
         }
-        return Err(cannot("failed to convert new object"));
+        let rest = owned.set.difference(&there);
+        if !rest.is_empty() {
+            entries.push((id.clone(), Owned { set: rest, ..owned.clone() }));
+        }
     }
-    let owned = Owned { set: replicas.set(), api_version: writer.api_version.to_owned(), time: None };
-    managers.entry(applier).or_insert(owned);
-    Ok(with_managed_fields(without_managed_fields(object), &managers))
+    // An update through one version and through a Scale are two entries, that look alike in the object.
+    for (id, _) in new.into_iter().filter(|(_, owned)| has(owned, &here)) {
+        let time = before.get(&id).and_then(|owned| owned.time);
+        entries.push((id, Owned { set: there.clone(), api_version: api_version.to_owned(), time }));
+    }
+    let mut object = without_managed_fields(object);
+    if let (Some(fields), Some(metadata)) = (managed::encode_entries(entries), meta::metadata_mut(&mut object)) {
+        metadata.insert("managedFields".to_owned(), fields);
+    }
+    object
 }
 
 /// `.spec.replicas` as field names.

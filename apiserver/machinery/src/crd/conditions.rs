@@ -91,29 +91,27 @@ pub fn accept_names(object: &mut Value, taken: &Taken, now: &str) -> bool {
 
 fn decide(requested: &Value, held: &Value, taken: &Taken) -> (Value, Option<(&'static str, String)>) {
     let mut accepted = Map::new();
+    // Of several conflicts the last one is told.
     let mut conflict = None;
-    let checks = [
-        ("plural", "PluralConflict", &taken.resources),
-        ("singular", "SingularConflict", &taken.resources),
-        ("kind", "KindConflict", &taken.kinds),
-        ("listKind", "ListKindConflict", &taken.kinds),
-    ];
     let in_use = |name: &str| format!("\"{name}\" is already in use");
-    for (key, reason, taken) in checks {
+    let mut name = |key: &str, reason: &'static str, taken: &[String], conflict: &mut Option<_>| {
         let name = text(requested, &format!("/{key}"));
         let mut value = name;
         if taken.iter().any(|found| found == name) {
-            conflict = Some((reason, in_use(name)));
+            *conflict = Some((reason, in_use(name)));
             value = text(held, &format!("/{key}"));
         }
         if !value.is_empty() || key == "plural" || key == "kind" {
             accepted.insert(key.into(), value.into());
         }
-    }
+    };
+    name("plural", "PluralConflict", &taken.resources, &mut conflict);
+    name("singular", "SingularConflict", &taken.resources, &mut conflict);
     let short: Vec<&str> = list(requested, "/shortNames").iter().filter_map(Value::as_str).collect();
+    let own = |name: &str| list(held, "/shortNames").iter().any(|found| found == name);
     let clashes: Vec<String> = short
         .iter()
-        .filter(|name| taken.resources.iter().any(|found| found == *name))
+        .filter(|name| !own(name) && taken.resources.iter().any(|found| found == *name))
         .map(|name| in_use(name))
         .collect();
     let short =
@@ -122,6 +120,8 @@ fn decide(requested: &Value, held: &Value, taken: &Taken) -> (Value, Option<(&'s
         let message = if clashes.len() == 1 { clashes.concat() } else { format!("[{}]", clashes.join(", ")) };
         conflict = Some(("ShortNamesConflict", message));
     }
+    name("kind", "KindConflict", &taken.kinds, &mut conflict);
+    name("listKind", "ListKindConflict", &taken.kinds, &mut conflict);
     for (key, value) in
         [("shortNames", short), ("categories", requested.get("categories").cloned().unwrap_or_default())]
     {

@@ -37,6 +37,15 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
         None => errors.push(required(client_path, "required when strategy is set to Webhook")),
         Some(client) => errors.extend(client_config(client, &client_path)),
     }
+    for (i, version) in versions.iter().enumerate().filter_map(|(i, version)| Some((i, version.as_str()?))) {
+        let at = format!("{versions_path}[{i}]");
+        if versions[..i].iter().any(|other| other == version) {
+            errors.push(invalid(at, &version.into(), "duplicate version"));
+            continue;
+        }
+        let problems = crate::schema::names::dns1035_label(version);
+        errors.extend(problems.into_iter().map(|why| invalid(at.clone(), &version.into(), why)));
+    }
     if versions.is_empty() {
         errors.push(required(versions_path, ""));
     } else if !versions.iter().any(|version| matches!(version.as_str(), Some("v1" | "v1beta1"))) {

@@ -22,8 +22,40 @@ pub(super) fn validate_root(source: &Value, path: &str, status: bool) -> Vec<Fie
     if source.get("nullable") == Some(&Value::Bool(true)) {
         errors.push(forbidden(format!("{path}.nullable"), "nullable cannot be true at the root"));
     }
-    validate(source, path, &mut errors);
+    validate(source, path, Within { root: true, ..Within::default() }, &mut errors);
     errors
+}
+
+/// Where a schema stands: what every object has takes no defaults.
+#[derive(Clone, Copy, Default)]
+struct Within {
+    root: bool,
+    /// In `metadata`, `kind` or `apiVersion` of the object or of one that is embedded.
+    meta: bool,
+    /// Why nothing here can have a default.
+    no_default: Option<&'static str>,
+}
+
+impl Within {
+    fn property(self, source: &Value, name: &str) -> Self {
+        let embedded = source.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true));
+        let of_all = match name {
+            "metadata" => "in top-level metadata",
+            "kind" => "in top-level kind",
+            "apiVersion" => "in top-level apiVersion",
+            _ => return Self { root: false, ..self },
+        };
+        if self.root {
+            Self { root: false, meta: true, no_default: Some(of_all) }
+        } else {
+            Self { root: false, meta: self.meta || embedded, ..self }
+        }
+    }
+
+    fn additional(self) -> Self {
+        let why = "inside additionalProperties applying to object metadata";
+        Self { root: false, no_default: if self.meta { Some(why) } else { self.no_default }, ..self }
+    }
 }
 
 /// With a status subresource the status is validated alone, so nothing at the root may reach across.
@@ -96,8 +128,12 @@ pub(super) fn is_convertible(source: &Value) -> bool {
             .all(is_convertible)
 }
 
-fn validate(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn validate(source: &Value, path: &str, within: Within, errors: &mut Vec<FieldError>) {
     let Some(map) = source.as_object() else { return };
+    if let (Some(why), true) = (within.no_default, map.get("default").is_some_and(|value| !value.is_null())) {
+        errors.push(forbidden(format!("{path}.default"), format!("must not be set {why}")));
+    }
+    let below_here = Within { root: false, ..within };
     plain_keywords(source, map, path, errors);
     let properties = map.get("properties").and_then(Value::as_object);
     match map.get("additionalProperties") {
@@ -107,23 +143,23 @@ fn validate(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 let detail = "additionalProperties and properties are mutual exclusive";
                 errors.push(forbidden(format!("{path}.additionalProperties"), detail));
             }
-            validate(additional, &format!("{path}.additionalProperties"), errors);
+            validate(additional, &format!("{path}.additionalProperties"), within.additional(), errors);
         }
     }
     for (name, property) in properties.into_iter().flatten() {
-        validate(property, &format!("{path}.properties[{name}]"), errors);
+        validate(property, &format!("{path}.properties[{name}]"), within.property(source, name), errors);
     }
     for (keyword, many) in JUNCTORS {
         let Some(below) = map.get(keyword) else { continue };
         if !many {
-            validate(below, &format!("{path}.{keyword}"), errors);
+            validate(below, &format!("{path}.{keyword}"), below_here, errors);
         }
         for (i, child) in below.as_array().into_iter().flatten().enumerate() {
-            validate(child, &format!("{path}.{keyword}[{i}]"), errors);
+            validate(child, &format!("{path}.{keyword}[{i}]"), below_here, errors);
         }
     }
     if let Some(items) = map.get("items") {
-        validate(items, &format!("{path}.items"), errors);
+        validate(items, &format!("{path}.items"), below_here, errors);
     }
     extensions(source, map, path, errors);
 }

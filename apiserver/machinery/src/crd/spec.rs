@@ -28,12 +28,16 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
     ));
     errors.extend(stored_versions(object));
     errors.extend(names::approval(object));
-    if object.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
-        let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
-                      spec.versions[*].schema instead";
-        errors.push(invalid("spec.preserveUnknownFields", &true.into(), detail));
-    }
+    errors.extend(preserves(object));
     errors
+}
+
+/// What once kept all unknown fields is only for definitions from before.
+fn preserves(object: &Value) -> Option<FieldError> {
+    let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                  spec.versions[*].schema instead";
+    let set = object.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true));
+    set.then(|| invalid("spec.preserveUnknownFields", &true.into(), detail))
 }
 
 /// Validates an update; what identifies the resource cannot change.
@@ -53,18 +57,19 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     }
     errors.extend(formats::limited(|| spec(new, Some(old))));
     errors.extend(stored_versions(new));
+    if preserves(old).is_none() {
+        errors.extend(preserves(new));
+    }
     if names::approval(old).is_empty() {
         errors.extend(names::approval(new));
     }
     errors
 }
 
-/// Validates an update of the status alone, which leaves the spec as it is.
+/// Validates an update of the status alone, which leaves the spec as it is. The stored versions are not looked at: who writes
+/// them has migrated what was stored.
 pub fn validate_status_update(new: &Value) -> Vec<FieldError> {
-    let mut errors =
-        names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames");
-    errors.extend(stored_versions(new));
-    errors
+    names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames")
 }
 
 /// What of a version stands at the top level when all versions agree about it, as the internal type has it.
@@ -95,12 +100,11 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
                 errors.push(invalid("spec.version", &name.into(), problems.join(",")));
             }
         }
-        if version.get("deprecated") != Some(&Value::Bool(true))
-            && version.get("deprecationWarning").is_some_and(Value::is_string)
-        {
-            let detail = "can only be set for deprecated versions";
-            let field = format!("spec.versions[{i}].deprecationWarning");
-            errors.push(invalid(field, version.get("deprecationWarning").unwrap_or(&Value::Null), detail));
+        if let Some(warning) = version.get("deprecationWarning").filter(|warning| warning.is_string()) {
+            let deprecated = version.get("deprecated") == Some(&Value::Bool(true));
+            for detail in warning_problems(deprecated, warning.as_str().unwrap_or_default()) {
+                errors.push(invalid(format!("spec.versions[{i}].deprecationWarning"), warning, detail));
+            }
         }
     }
     errors.extend(version_set(versions, spec.get("versions").is_none_or(Value::is_null)));
@@ -110,6 +114,30 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors.extend(parts(versions, old.map_or(&[], |old| list(old, "/spec/versions"))));
     errors.extend(conversion::validate(spec.get("conversion").unwrap_or(&Value::Null)));
     errors
+}
+
+/// The longest `deprecationWarning`, in bytes.
+const MAX_DEPRECATION_WARNING: usize = 256;
+
+fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
+    if !deprecated {
+        return vec!["can only be set for deprecated versions".to_owned()];
+    }
+    let mut problems = Vec::new();
+    if warning.len() > MAX_DEPRECATION_WARNING {
+        problems.push(format!("must be <= {MAX_DEPRECATION_WARNING} characters long"));
+    }
+    if warning.is_empty() {
+        problems.push("must not be an empty string".to_owned());
+    }
+    // Of the spaces only the plain one counts as printable.
+    let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace() && c != '\u{feff}';
+    if let Some((at, _)) = warning.char_indices().find(|(_, c)| !printable(*c)) {
+        problems.push(format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
+        ));
+    }
+    problems
 }
 
 fn version_set(versions: &[Value], missing: bool) -> Vec<FieldError> {
@@ -197,6 +225,15 @@ fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
         columns.iter().enumerate().flat_map(|(i, value)| column(value, &format!("{path}[{i}]"))).collect()
     });
     each("selectableFields", &selectable_fields);
+    // A schema that all versions share stands at the top level, and the versions have none.
+    if hoisted(versions, "schema").is_some() && hoisted(versions, "selectableFields").is_none() {
+        let has = |version: &Value| !list(version, "/selectableFields").is_empty();
+        errors.retain(|error| !error.field.contains("].selectableFields"));
+        for (i, _) in versions.iter().enumerate().filter(|(_, version)| has(version)) {
+            let detail = "may only be set when `version.schema.openAPIV3Schema` is not included";
+            errors.push(invalid(format!("spec.versions[{i}].selectableFields"), &"".into(), detail));
+        }
+    }
     errors
 }
 
@@ -303,33 +340,44 @@ fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldErr
             errors.push(required(at, ""));
             continue;
         }
-        match selectable(json_path, version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null)) {
-            Err(why) => errors.push(invalid(at.clone(), &json_path.into(), why)),
-            Ok(()) if !seen.insert(json_path.to_owned()) => {
-                errors.push(FieldError::new(FieldErrorKind::Duplicate, at, &json_path.into(), ""));
+        let found = selectable(json_path, version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null));
+        let schema = match found {
+            Ok(schema) => schema,
+            Err(why) => {
+                errors.push(invalid(at, &json_path.into(), why));
+                continue;
             }
-            Ok(()) => {}
+        };
+        if json_path.starts_with(".metadata.") || json_path == ".metadata" {
+            errors.push(invalid(at.clone(), &json_path.into(), "must not point to fields in metadata"));
+        }
+        if !matches!(text(schema, "/type"), "string" | "boolean" | "integer") {
+            let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
+                       formats are allowed.";
+            errors.push(invalid(at.clone(), &json_path.into(), why));
+        }
+        if !seen.insert(json_path.to_owned()) {
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, at, &json_path.into(), ""));
         }
     }
-    if fields.len() > MAX_SELECTABLE_FIELDS {
+    if seen.len() > MAX_SELECTABLE_FIELDS {
         let detail = format!("must have at most {MAX_SELECTABLE_FIELDS} items");
-        errors.push(FieldError::new(FieldErrorKind::TooMany, path, &fields.len().into(), detail));
+        errors.push(FieldError::new(FieldErrorKind::TooMany, path, &seen.len().into(), detail));
     }
     errors
 }
 
-fn selectable(json_path: &str, schema: &Value) -> Result<(), String> {
+/// The schema of the field at a path.
+fn selectable<'s>(json_path: &str, schema: &'s Value) -> Result<&'s Value, String> {
     let refused = |why: &str| Err(format!("is an invalid path: {why}"));
     let Some(rest) = json_path.strip_prefix('.') else {
         let end = json_path.find(['.', '[']).unwrap_or(json_path.len());
         return refused(&format!("expected [ or . but got: {}", &json_path[..end]));
     };
     let mut schema = schema;
-    for (i, step) in rest.split('.').enumerate() {
+    for step in rest.split('.') {
         let (name, index) = step.split_once('[').map_or((step, None), |(name, index)| (name, Some(index)));
-        let Some(child) =
-            schema.get("properties").and_then(|map| map.get(name)).filter(|_| i > 0 || name != "metadata")
-        else {
+        let Some(child) = schema.get("properties").and_then(|map| map.get(name)) else {
             return refused("does not refer to a valid field");
         };
         if index.is_some() {
@@ -337,14 +385,7 @@ fn selectable(json_path: &str, schema: &Value) -> Result<(), String> {
         }
         schema = child;
     }
-    match text(schema, "/type") {
-        "string" | "boolean" | "integer" => Ok(()),
-        _ => Err(
-            "must point to a field of type string, boolean or integer. Enum string fields and strings with \
-                  formats are allowed."
-                .into(),
-        ),
-    }
+    Ok(schema)
 }
 
 fn stored_versions(object: &Value) -> Vec<FieldError> {

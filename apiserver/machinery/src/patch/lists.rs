@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::strategic::{DIRECTIVE, bad_directive, merge_map, without_directives};
-use crate::go::go_text;
+use super::strategic::{DIRECTIVE, bad_directive, merge_map};
+use crate::go::{go_text, go_type};
 use crate::schema::Schema;
 use crate::status::Status;
 
@@ -53,10 +53,8 @@ pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result
                 *found = merge_map(std::mem::take(found), fields.clone(), list.items, false)?;
             }
             _ => {
-                if let Some(item) = without_directives(item.clone()) {
-                    places.add(&item, merged.len());
-                    merged.push(item);
-                }
+                places.add(item, merged.len());
+                merged.push(item.clone());
             }
         }
     }
@@ -130,6 +128,44 @@ impl<'k> Places<'k> {
     fn of(&self, item: &Value) -> Option<usize> {
         self.found.get(&self.identity(item)?).copied()
     }
+}
+
+/// What stands where a list should.
+pub fn no_list(value: &Value) -> Status {
+    let found = if value.is_null() { "%!s(<nil>)" } else { go_type(value) };
+    Status::generic(format!("expected a []interface {{}}, but received a {found}"))
+}
+
+/// Whether `order` has the items of the patch that stay, in their order, and names what it orders by `key`.
+pub fn check_order(items: &[Value], order: &[Value], key: &str) -> Result<(), Status> {
+    if !key.is_empty() {
+        for (index, item) in order.iter().enumerate() {
+            match item {
+                Value::Object(fields) if fields.contains_key(key) => {}
+                Value::Object(fields) => return Err(no_merge_key(fields, key)),
+                _ => return Err(Status::generic(format!("value for key {index} is not a map"))),
+            }
+        }
+    }
+    let mut rest = order.iter();
+    for item in items.iter().filter(|item| key.is_empty() || item.get(DIRECTIVE).is_none()) {
+        if let (Value::Object(fields), false) = (item, key.is_empty())
+            && !fields.contains_key(key)
+        {
+            return Err(no_merge_key(fields, key));
+        }
+        let is_it = |other: &Value| match key {
+            "" => other == item,
+            key => other.get(key) == item.get(key),
+        };
+        if !rest.any(is_it) {
+            let (items, order) = (go_text(&Value::from(items)), go_text(&Value::from(order)));
+            return Err(Status::generic(format!(
+                "The order in patch list:\n{items}\n doesn't match $setElementOrder list:\n{order}\n"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in

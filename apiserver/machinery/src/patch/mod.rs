@@ -63,12 +63,28 @@ pub fn merge_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
 ///
 /// Errors: 400 for a malformed patch, 422 or 500 for one that does not fit the object.
 pub fn strategic_merge_patch(object: &Value, body: &[u8], schema: &Schema) -> Result<Patched, Status> {
-    let decoded = decode::json(body).map_err(undecodable)?;
-    let Value::Object(patch) = &decoded.value else {
-        return Err(undecodable(go_mismatch(&decoded.value, "map[string]interface {}")));
+    let kind = object;
+    let decoded = decode::json(body).map_err(|error| Status::bad_request(error.to_string()))?;
+    let nothing = Map::new();
+    let patch = match &decoded.value {
+        Value::Object(patch) => patch,
+        Value::Null => &nothing,
+        other => return Err(Status::bad_request(go_mismatch(other, "map[string]interface {}"))),
     };
-    let object = strategic::apply(object, patch, schema)?;
+    let mut object = strategic::apply(object, patch, schema)?;
+    // What the patch says of its kind means nothing.
+    if let (Some(map), Some(before)) = (object.as_object_mut(), kind.as_object()) {
+        for name in ["apiVersion", "kind"] {
+            map.insert(name.to_owned(), before.get(name).cloned().unwrap_or_default());
+        }
+    }
     Ok(Patched { object, problems: decoded.problems })
+}
+
+/// 422 for a strategic merge patch whose result is no object of its kind: the message shows the patch, as Go does.
+pub fn unfit_strategic(body: &[u8], detail: &str) -> Status {
+    let patch = decode::json(body).map(|decoded| decoded.value).unwrap_or_default();
+    invalid(&crate::go::go_text(&patch), detail)
 }
 
 /// 422 for a patch whose result is no valid object of its kind; `shown` is the patch or the object as the message shows it.

@@ -93,6 +93,8 @@ pub(super) fn merge_map(
             (Some(Value::Array(found)), Value::Array(items)) if strategy(below) == "merge" => {
                 Some(Value::Array(lists::merge(found, items, &list(name, below))?))
             }
+            // Directives mean nothing in a list that is replaced: they are fields that its items don't have.
+            (Some(Value::Array(_)), Value::Array(items)) => Some(Value::Array(items)),
             (_, value) => without_directives(value),
         };
         if let Some(merged) = merged {
@@ -170,17 +172,14 @@ fn set_element_order(
         let name = key.trim_start_matches(SET_ELEMENT_ORDER).to_owned();
         let below = field(schema, &name, root);
         let list = list(&name, below);
-        let malformed = || Status::bad_request("invalid patch format of setElementOrder list");
-        let Some(Value::Array(order)) = patch.remove(&key) else { return Err(malformed()) };
         let as_list = |value: Option<Value>| match value {
             Some(Value::Array(items)) => Ok(Some(items)),
-            None | Some(Value::Null) => Ok(None),
-            Some(_) => Err(malformed()),
+            None => Ok(None),
+            Some(other) => Err(lists::no_list(&other)),
         };
-        if patch.get(&name).is_some_and(Value::is_null) {
-            continue;
-        }
+        let order = as_list(patch.remove(&key))?.unwrap_or_default();
         let (found, items) = (as_list(original.remove(&name))?, as_list(patch.remove(&name))?);
+        lists::check_order(items.as_deref().unwrap_or_default(), &order, list.key)?;
         let server_order = found.clone().unwrap_or_default();
         let merged = match (found, items) {
             (None, None) => continue,

@@ -32,6 +32,10 @@ pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
         (Some(Kind::Object), _) if schema.properties.is_empty() => cannot_restore("map"),
         (Some(Kind::Object), _) => Err(format!("cannot restore struct from: {}", go_kind(value))),
         (Some(Kind::Array), _) => cannot_restore("slice"),
+        (Some(Kind::String), Value::String(text)) if is_bytes(schema) => {
+            crate::go_base64::check(text).map_err(|problem| format!("error decoding from json: {problem}"))
+        },
+        (Some(Kind::String), _) if is_bytes(schema) => cannot_restore("slice"),
         (Some(Kind::String), Value::String(_))
         | (Some(Kind::Boolean), Value::Bool(_))
         | (Some(Kind::Integer | Kind::Number), Value::Number(_))
@@ -45,6 +49,10 @@ pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
         }),
         (Some(Kind::Number), _) => unrecognized("float64"),
     }
+}
+
+fn is_bytes(schema: &Schema) -> bool {
+    schema.validation.format.as_deref() == Some("byte")
 }
 
 fn go_kind(value: &Value) -> &'static str {

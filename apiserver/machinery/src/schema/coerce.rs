@@ -130,11 +130,37 @@ fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Resu
         if !known {
             unknown.note(|| format!("{path}.{key}"));
         }
+        prune_items(key, value, &format!("{path}.{key}"), &mut removed);
         known && !empty(key, value)
     });
     match failure {
         Some(why) => Err(why),
         None => Ok(()),
+    }
+}
+
+/// The fields of the items of a list in `metadata`.
+fn item_fields(key: &str) -> Option<&'static [&'static str]> {
+    match key {
+        "ownerReferences" => Some(&["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"]),
+        "managedFields" => {
+            Some(&["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"])
+        }
+        _ => None,
+    }
+}
+
+fn prune_items(key: &str, value: &mut Value, path: &str, removed: &mut Vec<String>) {
+    let (Some(fields), Some(items)) = (item_fields(key), value.as_array_mut()) else { return };
+    for (index, item) in items.iter_mut().enumerate() {
+        let Some(item) = item.as_object_mut() else { continue };
+        item.retain(|name, _| {
+            let known = fields.contains(&name.as_str());
+            if !known {
+                removed.push(format!("{path}[{index}].{name}"));
+            }
+            known
+        });
     }
 }
 
@@ -175,7 +201,7 @@ fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
         _ if NUMBERS.contains(&key) => expect(value.is_i64() || value.is_f64(), value, "int64"),
         _ if TIMES.contains(&key) => match value {
             Value::String(text) => time(text).map(|()| true),
-            other => Err(format!("json: cannot unmarshal {} into Go value of type string", json_type(other))),
+            other => expect(false, other, "string"),
         },
         _ if TEXT_MAPS.contains(&key) => {
             let Some(map) = value.as_object() else { return expect(false, value, "map[string]string") };
@@ -188,7 +214,11 @@ fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
             wrong.map_or(Ok(true), |value| expect(false, value, "string"))
         }
         "ownerReferences" => owner_references(value),
-        "managedFields" => expect(value.is_array(), value, "[]v1.ManagedFieldsEntry"),
+        "managedFields" => {
+            let times = value.as_array().into_iter().flatten().filter_map(|entry| entry["time"].as_str());
+            times.into_iter().try_for_each(time)?;
+            expect(value.is_array(), value, "[]v1.ManagedFieldsEntry")
+        }
         _ => Ok(false),
     }
 }

@@ -41,13 +41,7 @@ pub(super) const JOB: Rules = Rules {
         errors.extend(job(&object["spec"]));
         errors
     },
-    immutable: |object, old| {
-        let mut errors = Vec::new();
-        if object["spec"]["template"] != old["spec"]["template"] {
-            errors.push(invalid("spec.template", Value::Null, "field is immutable"));
-        }
-        errors
-    },
+    immutable: |object, old| kept(&object["spec"], old),
     ..NONE
 };
 
@@ -89,6 +83,78 @@ fn schedule(object: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// What an update of a Job may not change.
+fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
+    let before = &old["spec"];
+    let mut errors = Vec::new();
+    if spec["completions"] != before["completions"] {
+        let elastic = spec["completionMode"] == "Indexed" && !spec["completions"].is_null();
+        if !elastic {
+            errors.push(invalid("spec.completions", spec["completions"].clone(), "field is immutable"));
+        } else if spec["completions"] != spec["parallelism"] {
+            let why = "can only be modified in tandem with spec.parallelism";
+            errors.push(invalid("spec.completions", spec["completions"].clone(), why));
+        }
+    }
+    for field in ["managedBy", "successPolicy"] {
+        if spec[field] != before[field] {
+            errors.push(invalid(format!("spec.{field}"), spec[field].clone(), "field is immutable"));
+        }
+    }
+    // A Job that has not started yet can still be placed elsewhere.
+    let idle = before["suspend"] == true && old["status"]["startTime"].is_null();
+    let template = |spec: &Value| {
+        let mut template = spec["template"].clone();
+        if idle {
+            for field in ["nodeSelector", "affinity", "tolerations", "schedulingGates"] {
+                template["spec"][field] = Value::Null;
+            }
+            template["metadata"]["labels"] = Value::Null;
+            template["metadata"]["annotations"] = Value::Null;
+            for list in ["containers", "initContainers"] {
+                for container in template["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                    container["resources"] = Value::Null;
+                }
+            }
+        }
+        template
+    };
+    if template(spec) != template(before) {
+        let field = if idle { "spec.template.spec" } else { "spec.template" };
+        errors.push(invalid(field, Value::Null, "field is immutable"));
+    }
+    errors
+}
+
+/// More pods at a time an Indexed Job cannot have.
+const INDEXED_PARALLELISM_MAX: i64 = 100_000;
+
+/// The label by which a Job knows its pods.
+const OWN_PODS: &str = "batch.kubernetes.io/controller-uid";
+
+/// The selector fits the template, and is the server's unless the Job says that it has its own.
+fn own_pods(spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let labels_only = spec["selector"].as_object().is_some_and(|selector| selector.keys().eq(["matchLabels"]));
+    let own = spec["selector"]["matchLabels"].as_object();
+    let generated = labels_only && own.is_some_and(|labels| labels.keys().eq([OWN_PODS]));
+    if spec["manualSelector"] != true && !spec["selector"].is_null() && !generated {
+        errors.push(invalid("spec.selector", spec["selector"].clone(), "`selector` not auto-generated"));
+    }
+    let wanted = spec["selector"]["matchLabels"].as_object();
+    let labels = &spec["template"]["metadata"]["labels"];
+    if spec["selector"].is_null() {
+        errors.push(required("spec.selector", ""));
+    }
+    let fits = wanted.is_some_and(|wanted| wanted.iter().all(|(key, value)| labels[key] == *value))
+        || spec["selector"]["matchExpressions"].is_array();
+    if !fits {
+        let why = "`selector` does not match template `labels`";
+        errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
+    }
+    errors
+}
+
 /// What belongs together in a Job.
 fn job(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -109,6 +175,22 @@ fn job(spec: &Value) -> Vec<FieldError> {
         && most > all
     {
         errors.push(invalid("spec.maxFailedIndexes", most, "must be less than or equal to completions"));
+    }
+    let parallelism = spec["parallelism"].as_i64().unwrap_or(0);
+    if indexed && parallelism > INDEXED_PARALLELISM_MAX {
+        let why = format!("must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed");
+        errors.push(invalid("spec.parallelism", parallelism, why));
+    }
+    if let Some(manager) = spec["managedBy"].as_str()
+        && (!manager.contains('/') || manager.starts_with('/') || manager.ends_with('/'))
+    {
+        let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+        errors.push(invalid("spec.managedBy", manager, why));
+    }
+    errors.extend(own_pods(spec));
+    if spec["podFailurePolicy"].is_object() && spec["template"]["spec"]["restartPolicy"] == "OnFailure" {
+        let why = "only \"Never\" is supported when podFailurePolicy is specified";
+        errors.push(invalid("spec.template.spec.restartPolicy", "OnFailure", why));
     }
     if spec["podFailurePolicy"].is_object()
         && spec["podReplacementPolicy"].as_str().is_some_and(|policy| policy != "Failed")
@@ -134,24 +216,30 @@ fn never_always(job: &Value, path: &str) -> Option<FieldError> {
 
 /// A Job selects the pods that carry its UID, unless it says how it wants to.
 fn select_own_pods(object: &mut Value) {
-    let spec = &object["spec"];
-    if spec["manualSelector"] == true || !spec["selector"].is_null() {
+    if object["spec"]["manualSelector"] == true {
         return;
     }
     let (uid, name) = (meta::uid(object).to_owned(), meta::name(object).to_owned());
-    let shared = object["metadata"]["labels"].is_object()
-        && object["metadata"]["labels"] == object["spec"]["template"]["metadata"]["labels"];
+    let labels = &object["metadata"]["labels"];
+    let shared = crate::decode::empty(labels) || *labels == object["spec"]["template"]["metadata"]["labels"];
+    if !object["spec"]["template"]["metadata"].is_object() {
+        object["spec"]["template"]["metadata"] = json!({});
+    }
     let Some(metadata) = meta::metadata_mut(&mut object["spec"]["template"]) else { return };
     let labels = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()));
     for (key, value) in [
-        ("batch.kubernetes.io/controller-uid", &uid),
+        (OWN_PODS, &uid),
         ("batch.kubernetes.io/job-name", &name),
         ("controller-uid", &uid),
         ("job-name", &name),
     ] {
-        labels[key] = value.as_str().into();
+        if labels[key].is_null() {
+            labels[key] = value.as_str().into();
+        }
     }
-    object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    if object["spec"]["selector"]["matchLabels"][OWN_PODS].is_null() {
+        object["spec"]["selector"]["matchLabels"][OWN_PODS] = uid.into();
+    }
     // Labels that were taken from the template follow it.
     if shared {
         object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();

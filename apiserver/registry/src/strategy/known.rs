@@ -22,6 +22,8 @@ pub(super) struct Rules {
     pub(super) prepare_update: fn(&mut Value, &Value),
     /// What is wrong with an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
+    /// What is wrong with a new object only.
+    pub(super) validate_new: fn(&Value) -> Vec<FieldError>,
     /// What an update must not change.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
 }
@@ -32,6 +34,7 @@ pub(super) const NONE: Rules = Rules {
     prepare: |_| {},
     prepare_update: |_, _| {},
     validate: |_| Vec::new(),
+    validate_new: |_| Vec::new(),
     immutable: |_, _| Vec::new(),
 };
 
@@ -73,6 +76,14 @@ impl Known {
             _ => NONE,
         };
         Self { kind, ty: kind.type_name(), schema, rules }
+    }
+}
+
+impl Known {
+    fn check(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = types::validate(&self.ty, object);
+        errors.extend((self.rules.validate)(object));
+        errors
     }
 }
 
@@ -128,13 +139,13 @@ impl Strategy for Known {
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {
-        let mut errors = types::validate(&self.ty, object);
-        errors.extend((self.rules.validate)(object));
+        let mut errors = self.check(object);
+        errors.extend((self.rules.validate_new)(object));
         errors
     }
 
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        let mut errors = self.validate(object);
+        let mut errors = self.check(object);
         errors.extend((self.rules.immutable)(object, old));
         if self.kind.kind == "PriorityClass" && object["value"] != old["value"] {
             errors.push(forbidden("value", "may not be changed in an update."));
@@ -191,8 +202,8 @@ impl Strategy for Known {
         matches!(self.kind.kind, "Job" | "ReplicationController")
     }
 
-    fn marks_deleted(&self) -> bool {
-        self.kind.kind == "Pod"
+    fn grace_period(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
+        (self.kind.kind == "Pod").then(|| pod::grace_period(object, asked))
     }
 
     fn delete_returns_object(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
 
+mod addresses;
 mod admission;
 mod autoscaler;
 mod config;
@@ -14,11 +15,13 @@ mod namespace;
 mod network;
 mod node;
 mod pod;
+mod pod_update;
 mod rbac;
 mod scheduling;
 mod service;
 mod service_account;
 mod storage;
+mod volume;
 pub(crate) mod warnings;
 mod workload;
 
@@ -51,6 +54,9 @@ pub(crate) enum Generation {
 pub(crate) trait Strategy: Send + Sync {
     /// Defaults and normal forms that the client counts as having written.
     fn normalize(&self, _object: &mut Value) {}
+
+    /// What follows from a name that the server has made.
+    fn name_generated(&self, _object: &mut Value) {}
 
     /// What the server sets at creation, after field ownership was noted.
     fn prepare_create(&self, _object: &mut Value) {}
@@ -121,11 +127,6 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
-    /// Whether the answer to a deletion shows when the object was deleted, also when it is gone at once.
-    fn marks_deleted(&self) -> bool {
-        false
-    }
-
     /// Whether the answer to a DELETE that removes the object is the object.
     fn delete_returns_object(&self) -> bool {
         false
@@ -134,9 +135,9 @@ pub(crate) trait Strategy: Send + Sync {
     /// What a deletion changes in an object that finalizers may hold.
     fn prepare_delete(&self, _object: &mut Value) {}
 
-    /// Seconds between the request and the deletion itself.
-    fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> i64 {
-        0
+    /// How many seconds the object may take to end, of kinds that are told so.
+    fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
+        None
     }
 
     /// Whether a deletion notes its grace period and raises the generation.

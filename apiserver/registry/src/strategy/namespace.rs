@@ -26,6 +26,10 @@ impl Strategy for Namespaces {
         }
     }
 
+    fn name_generated(&self, object: &mut Value) {
+        self.normalize(object);
+    }
+
     fn prepare_create(&self, object: &mut Value) {
         object["status"] = json!({"phase": "Active"});
         if !object["spec"]["finalizers"].is_array() {
@@ -41,6 +45,7 @@ impl Strategy for Namespaces {
     /// What `spec.finalizers` holds is changed through `/finalize` only.
     fn prepare_update(&self, object: &mut Value, old: &Value) {
         object["spec"] = old["spec"].clone();
+        object["status"] = old["status"].clone();
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {
@@ -56,6 +61,16 @@ impl Strategy for Namespaces {
             }
         }
         errors
+    }
+
+    fn validate_status_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
+        let phase = &object["status"]["phase"];
+        let why = match (meta::is_deleting(object), phase.as_str().unwrap_or_default()) {
+            (false, "Active") | (true, "Terminating") => return Vec::new(),
+            (false, _) => "may only be 'Active' if `deletionTimestamp` is empty",
+            (true, _) => "may only be 'Terminating' if `deletionTimestamp` is not empty",
+        };
+        vec![invalid("status.Phase", phase.clone(), why)]
     }
 
     fn validate_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {

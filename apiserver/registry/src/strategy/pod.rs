@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::default::{invalid, required};
 use super::known::{NONE, Rules};
-use super::{container, scheduling};
+use super::{container, pod_update, scheduling, volume};
 
 /// `v1.Pod`
 pub(super) const POD: Rules = Rules {
     normalize: |pod| {
+        pod_addresses(pod);
         let Some(spec) = pod.get_mut("spec") else { return };
         for container in containers_mut(spec) {
             requests(container);
@@ -25,6 +26,7 @@ pub(super) const POD: Rules = Rules {
     prepare: |pod| {
         let quality = quality(&pod["spec"]);
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
+        gate(pod);
         prioritize(&mut pod["spec"]);
         tolerate(&mut pod["spec"]);
     },
@@ -39,44 +41,53 @@ pub(super) const POD: Rules = Rules {
         tolerate(&mut pod["spec"]);
     },
     validate: |pod| validate_spec(&pod["spec"], "spec"),
-    immutable: kept,
+    validate_new: |pod| {
+        let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
+        let placed = pod["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
+        let why = "cannot be set until all schedulingGates have been cleared";
+        if gated && placed { vec![super::default::forbidden("spec.nodeName", why)] } else { Vec::new() }
+    },
+    immutable: pod_update::kept,
 };
 
-/// Of the spec of a pod few fields can change. A real server shows the difference of its internal types, too.
-fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
-    const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
-                       `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
-                       (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
-                       (allow it to be set to 1 if it was previously negative)";
-    let rest = |pod: &Value| {
-        let mut spec = pod["spec"].clone();
-        for list in ["containers", "initContainers", "ephemeralContainers"] {
-            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                container["image"] = Value::Null;
-            }
+/// The first of `podIPs` and `podIP` are the same address.
+fn pod_addresses(pod: &mut Value) {
+    let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else { return };
+    let given = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    let first = given(status.get("podIPs").and_then(|list| list.get(0)).and_then(|one| one.get("ip")));
+    match (given(status.get("podIP")), first) {
+        (Some(address), None) => {
+            status.insert("podIPs".into(), json!([{"ip": address}]));
         }
-        if let Some(spec) = spec.as_object_mut() {
-            let open = |name: &str| {
-                matches!(
-                    name,
-                    "activeDeadlineSeconds" | "tolerations" | "terminationGracePeriodSeconds" | "nodeName"
-                )
-            };
-            spec.retain(|name, _| !open(name));
+        (Some(address), Some(first)) if address != first => {
+            status.insert("podIPs".into(), json!([{"ip": address}]));
         }
-        spec
-    };
-    let tolerations = |pod: &Value| pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
-    let now = tolerations(pod);
-    let mut errors = Vec::new();
-    if !tolerations(old).iter().all(|toleration| now.contains(toleration)) {
-        let why = "existing toleration can not be modified except its tolerationSeconds";
-        errors.push(super::default::forbidden("spec.tolerations", why));
+        _ => {}
     }
-    if rest(pod) != rest(old) {
-        errors.push(super::default::forbidden("spec", WHY));
+}
+
+/// A pod with gates says why it is not placed.
+fn gate(pod: &mut Value) {
+    if pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty) {
+        return;
     }
-    errors
+    pod["status"]["conditions"] = json!([{
+        "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
+        "lastTransitionTime": pod["metadata"]["creationTimestamp"],
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }]);
+}
+
+/// For so many seconds a deleted pod stays: those asked for, else its own, and none where nothing runs.
+pub(super) fn grace_period(pod: &Value, asked: Option<i64>) -> i64 {
+    let idle = pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)
+        || matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
+    let period = asked.or_else(|| pod["spec"]["terminationGracePeriodSeconds"].as_i64()).unwrap_or(0);
+    match period {
+        _ if idle => 0,
+        period if period < 0 => 1,
+        period => period,
+    }
 }
 
 /// `v1.PodTemplate`
@@ -145,6 +156,9 @@ pub(super) fn default_template(template: &mut Value) {
 
 fn default_spec(spec: &mut Value) {
     let host_network = spec["hostNetwork"] == true;
+    if spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
+        spec["terminationGracePeriodSeconds"] = 1.into();
+    }
     for container in containers_mut(spec) {
         let Some(container) = container.as_object_mut() else { continue };
         if !container.contains_key("imagePullPolicy") {
@@ -220,6 +234,7 @@ pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     for (index, volume) in list("volumes").iter().enumerate() {
         let name = volume["name"].as_str().unwrap_or_default();
         check_name(name, &format!("{path}.volumes[{index}].name"), &mut volumes, &mut errors);
+        volume::check(volume, &format!("{path}.volumes[{index}]"), &mut errors);
     }
     if list("containers").is_empty() {
         errors.push(required(format!("{path}.containers"), ""));

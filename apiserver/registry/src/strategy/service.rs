@@ -5,25 +5,51 @@ use std::collections::BTreeSet;
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::{Value, json};
 
+use super::addresses;
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 
 /// `v1.Service`
-pub(super) const SERVICE: Rules =
-    Rules { normalize, validate, prepare: complete, prepare_update: |service, _| complete(service), ..NONE };
+pub(super) const SERVICE: Rules = Rules {
+    normalize,
+    validate,
+    prepare: addresses::complete,
+    prepare_update: |service, old| {
+        addresses::complete_update(service, old);
+        forget(service, old);
+    },
+    immutable: |service, old| {
+        let mut errors = addresses::kept(&service["spec"], &old["spec"]);
+        let ingress = &service["status"]["loadBalancer"]["ingress"];
+        let outside = ingress.as_array().is_some_and(|list| !list.is_empty());
+        if outside && service["spec"]["type"] != "LoadBalancer" {
+            let why = "may only be used when `spec.type` is 'LoadBalancer'";
+            errors.push(forbidden("status.loadBalancer.ingress", why));
+        }
+        errors
+    },
+    ..NONE
+};
 
-/// What the server adds in its own name: the families of addresses, and what a headless Service has for one.
-fn complete(service: &mut Value) {
-    let Some(spec) = service["spec"].as_object_mut() else { return };
-    if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
-        return;
+/// What only the old type could have, and the client did not touch, goes with the type.
+fn forget(service: &mut Value, old: &Value) {
+    let (now, before) = (&service["spec"], &old["spec"]);
+    let outside = |spec: &Value| {
+        matches!(spec["type"].as_str(), Some("NodePort" | "LoadBalancer"))
+            || spec["type"] == "ClusterIP" && spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty())
+    };
+    let same = |field: &str| now[field] == before[field];
+    let mut gone: Vec<&str> = Vec::new();
+    if before["type"] == "LoadBalancer" && now["type"] != "LoadBalancer" {
+        let fields = ["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"];
+        gone.extend(fields.into_iter().filter(|field| same(field)));
     }
-    // A headless Service has its one "address" in both fields.
-    if let Some(address) = spec.get("clusterIP").filter(|address| *address != "").cloned() {
-        spec.entry("clusterIPs").or_insert_with(|| json!([address]));
+    if outside(before) && !outside(now) && same("externalTrafficPolicy") {
+        gone.push("externalTrafficPolicy");
     }
-    spec.entry("ipFamilyPolicy").or_insert_with(|| "SingleStack".into());
-    spec.entry("ipFamilies").or_insert_with(|| json!(["IPv4"]));
+    if let Some(spec) = service["spec"].as_object_mut() {
+        spec.retain(|field, _| !gone.contains(&field.as_str()));
+    }
 }
 
 fn normalize(service: &mut Value) {
@@ -59,7 +85,8 @@ fn normalize(service: &mut Value) {
 fn validate(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut errors = Vec::new();
+    let mut errors = addresses::validate(spec);
+    addresses::special(&spec["externalIPs"], &mut errors);
     let headless = spec["clusterIP"] == "None";
     let kind = spec["type"].as_str().unwrap_or_default();
     match kind {

@@ -54,6 +54,7 @@ pub(super) const DAEMON_SET: Rules = Rules {
         errors
     },
     immutable: same_selector,
+    ..NONE
 };
 
 /// `apps/v1` StatefulSet
@@ -61,7 +62,8 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"partition": 0}));
-        for claim in object["spec"]["volumeClaimTemplates"].as_array_mut().into_iter().flatten() {
+        let claims = object["spec"].get_mut("volumeClaimTemplates").and_then(Value::as_array_mut);
+        for claim in claims.into_iter().flatten() {
             let Some(claim) = claim.as_object_mut() else { continue };
             claim.insert("apiVersion".into(), "v1".into());
             claim.insert("kind".into(), "PersistentVolumeClaim".into());

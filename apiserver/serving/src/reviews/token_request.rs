@@ -82,8 +82,13 @@ impl TokenRequests {
             input::object(&request.body, format, expected(&api_version, &served), |version, kind| {
                 is_kind(&definitions, version, kind)
             })?;
-        let object =
+        // An empty reference is one, too, though nothing of it is kept.
+        let refers = input.object["spec"]["boundObjectRef"].is_object();
+        let mut object =
             self.registry.transient(&mut context, &served, &request.namespace, TOKEN.subresource, input)?;
+        if refers && object["spec"]["boundObjectRef"].is_null() {
+            object["spec"]["boundObjectRef"] = serde_json::json!({});
+        }
         let answer = self.issue(request, object).await?;
         Ok(Answer::value(201, &answer, media).finish(headers, &context.warnings))
     }
@@ -139,8 +144,13 @@ impl TokenRequests {
             return Ok(());
         }
         let text = |field: &str| asked[field].as_str().unwrap_or_default();
-        let (group, version) = meta::group_version(text("apiVersion"));
+        // What is no version is read as none.
+        let api_version = Some(text("apiVersion")).filter(|text| text.matches('/').count() < 2);
+        let (group, version) = meta::group_version(api_version.unwrap_or_default());
         let (kind, name) = (text("kind"), text("name"));
+        if name.is_empty() && matches!((group, kind), ("", "Pod" | "Secret" | "Node")) {
+            return Err(Status::bad_request("Name parameter required."));
+        }
         let found = match (group, kind) {
             ("", "Pod") => {
                 let pod = self.object("pods", namespace, name).await?;

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// Go's sentence with the offset of the first bad byte.
-pub(crate) fn check(text: &str) -> Result<(), String> {
+pub fn check(text: &str) -> Result<(), String> {
     let bytes = text.as_bytes();
     let mut digits = 0usize;
     let mut padding = 0usize;

@@ -1,0 +1,233 @@
+//! Volumes of pods: one source each, and what the sources must say.
+
+use machinery::field::FieldError;
+use machinery::names;
+use serde_json::Value;
+
+use super::default::{forbidden, invalid, required};
+
+/// The sources in the order in which a real server looks at them: the first is the one, the others are too many.
+const SOURCES: [&str; 30] = [
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
+    "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc",
+    "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk",
+    "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+];
+
+/// How errors of too many sources name some of them.
+fn shown(source: &str) -> &str {
+    match source {
+        "cephfs" => "cephFS",
+        "downwardAPI" => "downwarAPI",
+        source => source,
+    }
+}
+
+/// What is wrong with a volume at `path`.
+pub(super) fn check(volume: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let mut found = SOURCES.iter().filter(|source| !volume[**source].is_null());
+    match found.next() {
+        Some(source) => check_source(source, &volume[*source], &format!("{path}.{source}"), errors),
+        None => errors.push(required(path, "must specify a volume type")),
+    }
+    for source in found {
+        errors.push(forbidden(format!("{path}.{}", shown(source)), "may not specify more than 1 volume type"));
+    }
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value[field].as_str().unwrap_or_default()
+}
+
+/// A text that must be there although the structure does not say so.
+fn needs(source: &Value, field: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if text(source, field).is_empty() {
+        errors.push(required(format!("{path}.{field}"), ""));
+    }
+}
+
+fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match name {
+        "emptyDir" => empty_dir(source, path, errors),
+        "hostPath" => {
+            errors.extend(no_back_steps(text(source, "path"), &format!("{path}.path")));
+            host_path_type(source, path, errors);
+        }
+        "gitRepo" => {
+            relative(text(source, "directory"), &format!("{path}.directory"), errors);
+        }
+        "secret" => {
+            needs(source, "secretName", path, errors);
+            keys(source, path, errors);
+        }
+        "configMap" => {
+            needs(source, "name", path, errors);
+            keys(source, path, errors);
+        }
+        "nfs" => {
+            if !text(source, "path").starts_with('/') {
+                let field = format!("{path}.path");
+                errors.push(invalid(field, text(source, "path"), "must be an absolute path"));
+            }
+        }
+        "downwardAPI" => {
+            mode(source, "defaultMode", path, errors);
+            for item in source["items"].as_array().into_iter().flatten() {
+                downward(item, path, errors);
+            }
+        }
+        "projected" => projected(source, path, errors),
+        "csi" => {
+            let driver = text(source, "driver");
+            let lower = driver.to_lowercase();
+            let problems = if driver.is_empty() { Vec::new() } else { names::dns1123_subdomain(&lower) };
+            let field = format!("{path}.driver");
+            errors.extend(problems.into_iter().map(|why| invalid(field.clone(), driver, why)));
+        }
+        "ephemeral" if source["volumeClaimTemplate"].is_null() => {
+            errors.push(required(format!("{path}.volumeClaimTemplate"), ""));
+        }
+        "ephemeral" => claim(&source["volumeClaimTemplate"]["spec"], path, errors),
+        _ => {}
+    }
+}
+
+fn empty_dir(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if text(source, "sizeLimit").starts_with('-') {
+        let why = "SizeLimit field must be a valid resource quantity";
+        errors.push(forbidden(format!("{path}.sizeLimit"), why));
+    }
+}
+
+fn host_path_type(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    const TYPES: [&str; 8] =
+        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+    if !TYPES.contains(&text(source, "type")) {
+        let allowed = TYPES.map(Value::from);
+        errors.push(FieldError::not_supported(format!("{path}.type"), &source["type"], &allowed));
+    }
+}
+
+fn claim(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let path = format!("{path}.volumeClaimTemplate.spec");
+    if spec["accessModes"].as_array().is_none_or(Vec::is_empty) {
+        errors.push(required(format!("{path}.accessModes"), "at least 1 access mode is required"));
+    }
+    if spec["resources"]["requests"]["storage"].is_null() {
+        errors.push(required(format!("{path}.resources[storage]"), ""));
+    }
+}
+
+fn no_back_steps(value: &str, path: &str) -> Option<FieldError> {
+    value.split('/').any(|step| step == "..").then(|| invalid(path, value, "must not contain '..'"))
+}
+
+/// A path inside the volume.
+fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if value.starts_with('/') {
+        errors.push(invalid(path, value, "must be a relative path"));
+    }
+    errors.extend(no_back_steps(value, path));
+}
+
+fn inside(value: &str, path: &str, errors: &mut Vec<FieldError>) {
+    relative(value, path, errors);
+    if value.starts_with("..") && value.split('/').next() != Some("..") {
+        errors.push(invalid(path, value, "must not start with '..'"));
+    }
+}
+
+fn mode(source: &Value, field: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(bits) = source[field].as_i64().filter(|bits| !(0..=0o777).contains(bits)) {
+        let why = "must be a number between 0 and 0777 (octal), both inclusive";
+        errors.push(invalid(format!("{path}.{field}"), bits, why));
+    }
+}
+
+/// The keys of a Secret or ConfigMap that become files.
+fn keys(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    mode(source, "defaultMode", path, errors);
+    for (index, item) in source["items"].as_array().into_iter().flatten().enumerate() {
+        let path = format!("{path}.items[{index}]");
+        inside(text(item, "path"), &format!("{path}.path"), errors);
+        mode(item, "mode", &path, errors);
+    }
+}
+
+/// A field or a resource of the pod that becomes a file. Its errors don't say which item it is.
+fn downward(item: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    const FIELDS: [&str; 5] =
+        ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+    inside(text(item, "path"), &format!("{path}.path"), errors);
+    let field = text(&item["fieldRef"], "fieldPath");
+    match (item["fieldRef"].is_null(), item["resourceFieldRef"].is_null()) {
+        (true, true) => {
+            errors.push(required(path, "one of fieldRef and resourceFieldRef is required"));
+        }
+        (false, other) => {
+            let key = |name: &str| field.strip_prefix(name).is_some_and(|rest| rest.starts_with("['"));
+            let keyed = key("metadata.labels") || key("metadata.annotations");
+            if !field.is_empty() && !FIELDS.contains(&field) && !keyed {
+                let allowed = FIELDS.map(Value::from);
+                let at = format!("{path}.fieldRef.fieldPath");
+                errors.push(FieldError::not_supported(at, &field.into(), &allowed));
+            }
+            if !other {
+                let why = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                errors.push(invalid(path, "resource", why));
+            }
+        }
+        _ => {}
+    }
+    mode(item, "mode", path, errors);
+}
+
+const PROJECTED: [&str; 6] =
+    ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
+
+/// Shortest life of a projected token, in seconds.
+const TOKEN_SECONDS_MIN: i64 = 600;
+
+fn projected(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    mode(source, "defaultMode", path, errors);
+    let mut paths: Vec<&str> = Vec::new();
+    for (index, one) in source["sources"].as_array().into_iter().flatten().enumerate() {
+        let at = format!("{path}.sources[{index}]");
+        let mut found = PROJECTED.iter().filter(|kind| !one[**kind].is_null());
+        let Some(kind) = found.next() else { continue };
+        if found.next().is_some() {
+            errors.push(forbidden(at, "may not specify more than 1 volume type per source"));
+            continue;
+        }
+        let inner = &one[*kind];
+        let at = format!("{at}.{kind}");
+        match *kind {
+            "secret" | "configMap" => {
+                needs(inner, "name", &at, errors);
+                keys(inner, &at, errors);
+                for item in inner["items"].as_array().into_iter().flatten() {
+                    let file = text(item, "path");
+                    if !file.is_empty() && paths.contains(&file) {
+                        errors.push(invalid(path, text(inner, "name"), "conflicting duplicate paths"));
+                    }
+                    paths.push(file);
+                }
+            }
+            "serviceAccountToken" => token(inner, path, &at, errors),
+            _ => {}
+        }
+    }
+}
+
+fn token(source: &Value, path: &str, at: &str, errors: &mut Vec<FieldError>) {
+    needs(source, "path", path, errors);
+    let seconds = source["expirationSeconds"].as_i64().unwrap_or(TOKEN_SECONDS_MIN);
+    if seconds < TOKEN_SECONDS_MIN {
+        let why = "may not specify a duration less than 10 minutes";
+        errors.push(invalid(format!("{at}.expirationSeconds"), seconds, why));
+    }
+    if seconds > 1 << 32 {
+        let why = "may not specify a duration larger than 2^32 seconds";
+        errors.push(invalid(format!("{at}.expirationSeconds"), seconds, why));
+    }
+}
