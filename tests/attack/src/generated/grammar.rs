@@ -1,5 +1,7 @@
 //! Random requests, each following from a seed.
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
@@ -12,6 +14,8 @@ use crate::routes::Resource;
 pub struct Grammar<'a> {
     pub random: Random,
     pub resources: &'a [Resource],
+    /// What is stored, by where it stands: bodies are made from it.
+    pub objects: &'a BTreeMap<String, Value>,
 }
 
 const SEGMENTS: &[&str] = &[
@@ -79,7 +83,6 @@ const QUERIES: &[&str] = &[
     "resourceVersion=0",
     "resourceVersion=1",
     "resourceVersion=18446744073709551615",
-    "resourceVersion=x",
     "resourceVersionMatch=Exact",
     "resourceVersionMatch=NotOlderThan",
     "allowWatchBookmarks=true",
@@ -240,7 +243,7 @@ impl Grammar<'_> {
             target.push_str(self.one(QUERIES));
         }
         let mut ask = Ask::new(method.clone(), target);
-        for _ in 0..self.below(3) {
+        for _ in 0..self.below(3).saturating_sub(1) {
             let (name, value) = self.one(HEADERS);
             ask = ask.header(name, value);
         }
@@ -307,11 +310,8 @@ impl Grammar<'_> {
             });
             Value::from_iter(operations)
         } else {
-            let mut object = json!({
-                "apiVersion": resource.api_version(), "kind": resource.kind,
-                "metadata": {"name": self.one(&["x", "y", PLANTED, "Bad_Name", ""]), "labels": {"a": "b"}},
-            });
-            for _ in 0..self.below(4) {
+            let mut object = self.object(resource);
+            for _ in 0..self.below(4).saturating_sub(1) {
                 object[self.one(KEYS)] = self.value(4);
             }
             if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -342,6 +342,23 @@ impl Grammar<'_> {
             bytes.splice(0..0, *b"k8s\0");
         }
         bytes
+    }
+
+    /// An object that could be made, at times like one that is stored.
+    fn object(&self, resource: &Resource) -> Value {
+        let start = format!("{}/{} ", resource.root(), resource.plural);
+        let stored: Vec<&Value> = self
+            .objects
+            .range(start.clone()..)
+            .take_while(|(place, _)| place.starts_with(&start))
+            .map(|(_, object)| object)
+            .collect();
+        let mut object = if stored.is_empty() { json!({}) } else { self.one(&stored).clone() };
+        object["apiVersion"] = resource.api_version().into();
+        object["kind"] = resource.kind.as_str().into();
+        let name = self.one(&["x", "x", "y", "y", PLANTED, "Bad_Name", ""]);
+        object["metadata"] = json!({"name": name, "labels": {"a": "b"}});
+        object
     }
 
     fn pointer(&self) -> String {
