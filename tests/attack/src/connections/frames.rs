@@ -3,6 +3,7 @@
 use anyhow::Result;
 use rustls::ClientConfig;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -98,4 +99,22 @@ pub async fn stay(mut stream: TlsStream<TcpStream>) {
             return;
         }
     }
+}
+
+/// Reads for a while; how many streams were answered.
+pub async fn answered(stream: &mut TlsStream<TcpStream>, limit: Duration) -> usize {
+    let mut count = 0;
+    let read = async {
+        let mut head = [0; 9];
+        while stream.read_exact(&mut head).await.is_ok() {
+            let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+            let mut payload = vec![0; length];
+            if stream.read_exact(&mut payload).await.is_err() {
+                return;
+            }
+            count += usize::from(head[3] == HEADERS);
+        }
+    };
+    let _over = tokio::time::timeout(limit, read).await;
+    count
 }

@@ -1,5 +1,7 @@
 //! Random requests, each following from a seed.
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
@@ -12,6 +14,8 @@ use crate::routes::Resource;
 pub struct Grammar<'a> {
     pub random: Random,
     pub resources: &'a [Resource],
+    /// What is stored, by where it stands, without what must not be seen: bodies are made from it.
+    pub objects: &'a BTreeMap<String, Value>,
 }
 
 const SEGMENTS: &[&str] = &[
@@ -79,7 +83,6 @@ const QUERIES: &[&str] = &[
     "resourceVersion=0",
     "resourceVersion=1",
     "resourceVersion=18446744073709551615",
-    "resourceVersion=x",
     "resourceVersionMatch=Exact",
     "resourceVersionMatch=NotOlderThan",
     "allowWatchBookmarks=true",
@@ -232,15 +235,19 @@ impl Grammar<'_> {
 
     /// A request.
     pub fn ask(&self) -> Ask {
-        let resource = &self.resources[self.below(self.resources.len())];
+        let any = self.below(self.resources.len());
+        // Half of the time something that stands in namespaces: the tenant may do little else.
+        let resource = self.resources.iter().cycle().skip(any).find(|one| one.is_namespaced || any % 2 == 0);
+        let Some(resource) = resource else { return Ask::default() };
         let method = Method::from_bytes(self.one(METHODS).as_bytes()).unwrap_or_default();
-        let mut target = if self.once_in(6) { self.any_path() } else { self.route(resource) };
+        let mut target =
+            if self.once_in(6) { self.any_path() } else { self.route(resource, method == Method::POST) };
         for at in 0..self.below(4) {
             target.push(if at == 0 { '?' } else { '&' });
             target.push_str(self.one(QUERIES));
         }
         let mut ask = Ask::new(method.clone(), target);
-        for _ in 0..self.below(3) {
+        for _ in 0..self.below(3).saturating_sub(1) {
             let (name, value) = self.one(HEADERS);
             ask = ask.header(name, value);
         }
@@ -260,7 +267,11 @@ impl Grammar<'_> {
         }
         if ["POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) && !self.once_in(8) {
             let body = self.body(resource, method == Method::PATCH);
-            ask = ask.body(self.one(TYPES), body);
+            let usual = match &method {
+                method if *method == Method::PATCH => self.one(&TYPES[6..10]),
+                _ => TYPES[0],
+            };
+            ask = ask.body(if self.once_in(4) { self.one(TYPES) } else { usual }, body);
         }
         ask
     }
@@ -270,15 +281,15 @@ impl Grammar<'_> {
     }
 
     /// The path of a resource, at times with something wrong in it.
-    fn route(&self, resource: &Resource) -> String {
+    fn route(&self, resource: &Resource, is_new: bool) -> String {
         let mut segments: Vec<String> = resource.root().split('/').skip(1).map(str::to_owned).collect();
         if resource.is_namespaced != self.once_in(12) {
-            segments.push("namespaces".into());
-            segments
-                .push(self.one(&[MINE, MINE, MINE, MINE, MINE, MINE, OTHER, "default", "none"]).to_owned());
+            let namespace = if self.once_in(5) { self.one(&[OTHER, "default", "none"]) } else { MINE };
+            segments.extend(["namespaces", namespace].map(str::to_owned));
         }
         segments.push(resource.plural.clone());
-        if !self.once_in(3) {
+        let is_named = if is_new { self.once_in(6) } else { !self.once_in(4) };
+        if is_named {
             segments.push(self.one(&["x", "y", PLANTED, "default", "tenant", OTHER, MINE]).to_owned());
             if self.once_in(3) {
                 segments.push(self.one(SUBRESOURCES).to_owned());
@@ -307,11 +318,8 @@ impl Grammar<'_> {
             });
             Value::from_iter(operations)
         } else {
-            let mut object = json!({
-                "apiVersion": resource.api_version(), "kind": resource.kind,
-                "metadata": {"name": self.one(&["x", "y", PLANTED, "Bad_Name", ""]), "labels": {"a": "b"}},
-            });
-            for _ in 0..self.below(4) {
+            let mut object = self.object(resource);
+            for _ in 0..self.below(4).saturating_sub(1) {
                 object[self.one(KEYS)] = self.value(4);
             }
             if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -342,6 +350,23 @@ impl Grammar<'_> {
             bytes.splice(0..0, *b"k8s\0");
         }
         bytes
+    }
+
+    /// An object that could be made, at times like one that is stored.
+    fn object(&self, resource: &Resource) -> Value {
+        let start = format!("{}/{} ", resource.root(), resource.plural);
+        let stored: Vec<&Value> = self
+            .objects
+            .range(start.clone()..)
+            .take_while(|(place, _)| place.starts_with(&start))
+            .map(|(_, object)| object)
+            .collect();
+        let mut object = if stored.is_empty() { json!({}) } else { self.one(&stored).clone() };
+        object["apiVersion"] = resource.api_version().into();
+        object["kind"] = resource.kind.as_str().into();
+        let name = self.one(&["x", "x", "y", "y", PLANTED, "Bad_Name", ""]);
+        object["metadata"] = json!({"name": name, "labels": {"a": "b"}});
+        object
     }
 
     fn pointer(&self) -> String {

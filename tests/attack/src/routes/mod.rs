@@ -228,7 +228,12 @@ fn judge(
 }
 
 /// What kube-apiserver answers with 500 as well.
-const FAULTS: &[&str] = &["strconv.ParseUint: parsing", "unsupported role reference kind"];
+const FAULTS: &[&str] = &[
+    "strconv.ParseUint: parsing",
+    "unsupported role reference kind",
+    "content is not a list",
+    "failed to create typed patch object",
+];
 
 /// Whether the server says that something is its own fault which is the asker's. 501: a method that HTTP knows and the API does not; 504: a request
 /// took longer than it asked for; 507: the store is full.
