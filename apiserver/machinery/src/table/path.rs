@@ -159,7 +159,7 @@ fn brackets(text: &str, filters: usize) -> Result<Step, String> {
         return Ok(Step::Filter(Filter::parse(expression, filters + 1)?));
     }
     if text.contains(',') {
-        return text.split(',').map(brackets).collect::<Result<_, _>>().map(Step::Union);
+        return text.split(',').map(|part| brackets(part, filters)).collect::<Result<_, _>>().map(Step::Union);
     }
     let number = |part: &str| -> Result<Option<i64>, String> {
         let part = part.trim();
