@@ -26,6 +26,11 @@ impl Event {
     pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: false, reason, message: message.into() }
     }
+
+    /// Something did not go as it should.
+    pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { warning: true, reason, message: message.into() }
+    }
 }
 
 /// A provider's object, and how it should be.
@@ -93,6 +98,28 @@ pub fn cluster_of<K: Kind<DynamicType = ()>>(
     let name = NamespacedName::new(request.namespace.as_str(), name);
     let missing = || Error::failed(format!("Cluster {name} of {} {request} does not exist", K::kind(&())));
     clusters.get(&name).ok_or_else(missing)
+}
+
+/// Lets an object go whose Cluster does not exist, if it is being deleted and nothing is `left` of what it made; else nothing can be done
+/// about it, and the error says so. Nothing is torn down without a Cluster: it may have been handed over to another server.
+///
+/// # Errors
+/// `missing`, which says that there is no Cluster, and those of the write.
+pub async fn without_cluster<K: Kind<DynamicType = ()> + PartialEq>(
+    objects: &Objects<K>,
+    object: &Arc<K>,
+    finalizer: &str,
+    left: bool,
+    missing: Error,
+) -> engine::Result<Action> {
+    let is_paused = !engine::paused::causes(object.as_ref(), None).is_empty();
+    if left || is_paused || !is_deleting(object.as_ref()) {
+        return Err(missing);
+    }
+    let mut wanted = object.as_ref().clone();
+    engine::finalizer::remove(&mut wanted, finalizer);
+    objects.patch(object, &wanted, &[]).await?;
+    Ok(Action::done())
 }
 
 /// Whether the object is paused; the condition that says so is written.

@@ -3,6 +3,7 @@
 //! Each reconciler gathers what it needs to know, plans, and applies the plan. `plan` is pure and holds all the rules.
 
 mod aggregates;
+mod belonging;
 mod change;
 pub mod cluster;
 pub mod machine;
@@ -22,6 +23,7 @@ pub fn start(manager: &Manager) {
     machine::start(manager);
     machine_set::start(manager);
     machine_deployment::start(manager);
+    belonging::start(manager);
 }
 
 /// Message of a condition when something failed that only the log explains.

@@ -3,9 +3,10 @@
 
 use crate::support::World;
 use engine::NamespacedName;
-use engine::object::is_deleting;
+use engine::object::{is_deleting, label};
+use engine::owners;
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachinePool, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
 
@@ -90,13 +91,42 @@ async fn a_cluster_lives() {
 
     let clusters = world.objects::<Cluster>();
     let cluster = clusters.get(&name("plain")).unwrap();
+    what_nobody_acts_on_belongs_to_its_cluster(&world, &cluster).await;
     clusters.delete(cluster.as_ref()).await.unwrap();
     world.until("deleted", |_| clusters.get(&name("plain")).is_none()).await;
     assert!(world.objects::<Machine>().all().is_empty());
     assert!(world.objects::<DevMachine>().all().is_empty());
     assert!(world.objects::<MachineSet>().all().is_empty());
     assert_eq!(world.objects::<MachineDeployment>().all().len(), 0);
+    assert!(world.objects::<MachinePool>().all().is_empty());
     world.manager.stop().await;
+}
+
+/// MachineHealthChecks and MachinePools: the Cluster owns them and goes after its pools.
+async fn what_nobody_acts_on_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
+    let of_cluster = |kind: &str, spec: Value| {
+        let metadata = json!({"name": "plain", "namespace": "default"});
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec})
+    };
+    let template = json!({"spec": {"clusterName": "plain", "bootstrap": {"dataSecretName": "x"},
+        "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachinePool", "name": "x"}}});
+    let selector = json!({"matchLabels": {"pool": "plain"}});
+    world
+        .create(vec![
+            of_cluster("MachineHealthCheck", json!({"clusterName": "plain", "selector": selector})),
+            of_cluster("MachinePool", json!({"clusterName": "plain", "template": template})),
+        ])
+        .await;
+    let (checks, pools) = (world.objects::<MachineHealthCheck>(), world.objects::<MachinePool>());
+    let owner = engine::object::uid(cluster).to_owned();
+    world
+        .until("owned", |_| {
+            let check = checks.get(&name("plain")).filter(|it| owners::is_owned_by(it.as_ref(), &owner));
+            let pool = pools.get(&name("plain")).filter(|it| owners::is_owned_by(it.as_ref(), &owner));
+            let pool = pool.filter(|it| label(it.as_ref(), engine::names::CLUSTER_NAME) == Some("plain"));
+            check.is_some() && pool.is_some()
+        })
+        .await;
 }
 
 /// The same seed gives the same history, whatever the machine does meanwhile.

@@ -119,6 +119,7 @@ fn clusters() {
             worker_machines,
             deployments: snapshot.all("MachineDeployment"),
             sets: snapshot.all("MachineSet"),
+            pools: Vec::new(),
             health: snapshot.healthy(),
             has_kubeconfig: true,
             authority: None,
@@ -149,6 +150,7 @@ fn machines() {
                 control_plane: Reference::None,
                 has_control_plane_machines: true,
                 pods: None,
+                node_deletion_since: None,
                 now: snapshot.now,
                 machine,
             };

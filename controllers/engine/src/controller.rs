@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::cache::Change;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::manager::Manager;
 use crate::object::{Kind, NamespacedName, Request};
 use crate::objects::Objects;
@@ -53,12 +53,17 @@ pub trait Reconciler: Send + Sync + 'static {
 /// How many objects of a controller are reconciled at the same time unless it says otherwise.
 const CONCURRENCY: usize = 10;
 
+/// A reconcile that takes longer is ended, as if the process had ended there, and tried again: whatever it waits for may never come.
+/// Far longer than any reconcile takes that gets answers.
+const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+
 /// Builds and starts a controller.
 pub struct Controller {
     name: &'static str,
     manager: Manager,
     queue: Arc<Queue>,
     concurrency: usize,
+    time_limit: Duration,
     synced: Vec<BoxFuture<'static, ()>>,
 }
 
@@ -67,7 +72,14 @@ impl Controller {
     pub fn new(manager: &Manager, name: &'static str) -> Self {
         let queue = Arc::new(Queue::new(manager.clock().clone()));
         manager.add_queue(name, &queue);
-        Self { name, manager: manager.clone(), queue, concurrency: CONCURRENCY, synced: Vec::new() }
+        Self {
+            name,
+            manager: manager.clone(),
+            queue,
+            concurrency: CONCURRENCY,
+            time_limit: TIME_LIMIT,
+            synced: Vec::new(),
+        }
     }
 
     /// Reconciles each object of this kind when it changes.
@@ -105,6 +117,12 @@ impl Controller {
         self
     }
 
+    /// How long one reconcile may take before it is ended and tried again.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
     /// The queue, for other sources of events: [`crate::ClusterCache`], caches of kinds that are learnt at run time.
     pub fn queue(&self) -> Arc<Queue> {
         self.queue.clone()
@@ -132,23 +150,30 @@ impl Controller {
                 request = self.queue.next() => {
                     self.manager.metrics().depth(self.name, self.queue.len());
                     let (name, manager) = (self.name, self.manager.clone());
-                    running.spawn(work(name, manager, self.queue.clone(), reconciler.clone(), request));
+                    let task = Task { name, manager, queue: self.queue.clone(), time_limit: self.time_limit };
+                    running.spawn(work(task, reconciler.clone(), request));
                 }
             }
         }
     }
 }
 
-/// Reconciles one object, whatever happens: a panic ends this reconcile only, and is tried again like an error.
-async fn work<R: Reconciler>(
+/// What a reconcile needs besides its reconciler.
+struct Task {
     name: &'static str,
     manager: Manager,
     queue: Arc<Queue>,
-    reconciler: Arc<R>,
-    request: Request,
-) {
+    time_limit: Duration,
+}
+
+/// Reconciles one object, whatever happens: a panic ends this reconcile only, and is tried again like an error.
+async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
+    let Task { name, manager, queue, time_limit } = task;
     let start = manager.clock().monotonic();
-    let result = std::panic::AssertUnwindSafe(reconciler.reconcile(request.clone())).catch_unwind().await;
+    let reconcile = tokio::time::timeout(time_limit, reconciler.reconcile(request.clone()));
+    let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
+    let result = std::panic::AssertUnwindSafe(reconcile).catch_unwind().await;
+    let result = result.map(|reconciled| reconciled.unwrap_or_else(too_long));
     let outcome = match result {
         Ok(Ok(action)) => {
             queue.forget(&request);

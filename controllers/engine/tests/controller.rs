@@ -67,3 +67,28 @@ async fn panics_and_errors_are_retried_and_requeues_kept() {
     );
     manager.stop().await;
 }
+
+struct Waits(Arc<AtomicUsize>);
+
+impl Reconciler for Waits {
+    async fn reconcile(&self, _: Request) -> Result<Action> {
+        if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+            std::future::pending::<()>().await;
+        }
+        Ok(Action::done())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_ever_is_ended_and_tried_again() {
+    let manager = manager();
+    let objects = manager.objects::<ConfigMap>();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let limit = Duration::from_secs(60);
+    Controller::new(&manager, "waits").reconciles(&objects).time_limit(limit).start(Waits(calls.clone()));
+    tokio::time::sleep(Duration::from_secs(59)).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    manager.stop().await;
+}

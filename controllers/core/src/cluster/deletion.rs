@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::object::{is_deleting, uid};
 use engine::{ExternalObject, Kind, owners};
-use schemas::cluster::{Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 
 use super::Observed;
 use super::plan::Plan;
@@ -21,6 +21,8 @@ pub struct Deletions {
     pub deployments: Vec<Arc<MachineDeployment>>,
     /// MachineSets.
     pub sets: Vec<Arc<MachineSet>>,
+    /// MachinePools.
+    pub pools: Vec<Arc<MachinePool>>,
     /// Machines.
     pub machines: Vec<Arc<Machine>>,
     /// The control plane or infrastructure object.
@@ -63,6 +65,7 @@ fn delete_children(plan: &mut Plan, observed: &Observed) {
     let cluster = uid(observed.cluster.as_ref());
     plan.delete.deployments = direct(&observed.deployments, cluster);
     plan.delete.sets = direct(&observed.sets, cluster);
+    plan.delete.pools = direct(&observed.pools, cluster);
     plan.delete.machines = direct(&observed.worker_machines, cluster);
     if matches!(observed.control_plane, Reference::None) {
         plan.delete.machines.extend(direct(&observed.control_plane_machines, cluster));
@@ -77,6 +80,7 @@ fn workers(observed: &Observed) -> Option<String> {
     }
     lines.extend(line("MachineDeployments", &observed.deployments));
     lines.extend(line("MachineSets", &observed.sets));
+    lines.extend(line("MachinePools", &observed.pools));
     lines.extend(line("Worker Machines", &observed.worker_machines));
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -18,7 +18,7 @@ use engine::{
 };
 use k8s_openapi::api::core::v1::Secret;
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 
 pub use plan::{Plan, plan};
 
@@ -65,6 +65,8 @@ pub struct Observed {
     pub deployments: Vec<Arc<MachineDeployment>>,
     /// Its MachineSets.
     pub sets: Vec<Arc<MachineSet>>,
+    /// Its MachinePools.
+    pub pools: Vec<Arc<MachinePool>>,
     /// The connection to it.
     pub health: Health,
     /// The Secret with its kubeconfig exists.
@@ -81,6 +83,7 @@ struct Controls {
     machines: Objects<Machine>,
     deployments: Objects<MachineDeployment>,
     sets: Objects<MachineSet>,
+    pools: Objects<MachinePool>,
     secrets: Objects<Secret>,
     external: External,
     recorder: engine::events::Recorder,
@@ -95,6 +98,7 @@ pub fn start(manager: &Manager) {
         references.into_iter().flatten().map(|reference| reference_key(namespace, reference)).collect()
     });
     let (machines, deployments, sets) = (manager.objects(), manager.objects(), manager.objects());
+    let pools = manager.objects();
     let secrets = manager.objects::<Secret>();
     let controller = Controller::new(manager, "cluster")
         .concurrency(CONCURRENCY)
@@ -102,6 +106,7 @@ pub fn start(manager: &Manager) {
         .watches(&machines, by_label)
         .watches(&deployments, by_label)
         .watches(&sets, by_label)
+        .watches(&pools, by_label)
         .watches(&secrets, without_control_plane(&clusters));
     let queue = controller.queue();
     manager.clusters().notify(&queue, |cluster| vec![cluster.clone()]);
@@ -118,6 +123,7 @@ pub fn start(manager: &Manager) {
         machines,
         deployments,
         sets,
+        pools,
         secrets,
         external,
         recorder,
@@ -181,6 +187,7 @@ impl Controls {
             worker_machines,
             deployments: self.deployments.by_cluster(&name),
             sets: self.sets.by_cluster(&name),
+            pools: self.pools.by_cluster(&name),
             health: self.manager.clusters().health(&name),
             has_kubeconfig: secret("kubeconfig").is_some(),
             authority: secret("ca"),
@@ -194,6 +201,7 @@ impl Controls {
         errors.extend(apply_external(&self.external, &plan.external).await);
         errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
         errors.extend(self.delete_each(&self.sets, &plan.delete.sets).await);
+        errors.extend(self.delete_each(&self.pools, &plan.delete.pools).await);
         errors.extend(self.delete_each(&self.machines, &plan.delete.machines).await);
         for object in &plan.delete.external {
             errors.extend(self.external.handle(object).delete(object.object.as_ref()).await.err());

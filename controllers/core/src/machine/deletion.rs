@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use engine::object::{annotation, is_deleting};
 use engine::{Action, ExternalObject};
 use machinery::clock::{parse_rfc3339, rfc3339};
-use schemas::cluster::MachineDeletionStatus;
+use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 
 use super::plan::Plan;
-use super::{DELETION_RETRY, NodeState, Observed, drain};
+use super::{DELETION_RETRY, NodeState, Observed, drain, node_name};
 use crate::change::{Event, Reference};
 
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";
 const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io";
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
+/// How long the deletion of a Node is tried at least, in one life of this process.
+const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
+const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
 /// How far the deletion is.
@@ -28,9 +31,10 @@ pub enum Step {
     Completed,
 }
 
-/// Whether the Node must be drained and deleted with the Machine: not when the whole cluster goes, or when nobody would notice.
-fn keeps_node_clean(observed: &Observed) -> bool {
-    if is_deleting(observed.cluster.as_ref()) || observed.node.found().is_none() {
+/// Whether the Node is drained and deleted with the Machine: not when the whole cluster or its control plane goes, or when nobody
+/// would notice. Whether the Node can be seen makes no difference.
+fn concerns_node(observed: &Observed) -> bool {
+    if is_deleting(observed.cluster.as_ref()) || !has_node(observed) {
         return false;
     }
     match &observed.control_plane {
@@ -38,6 +42,25 @@ fn keeps_node_clean(observed: &Observed) -> bool {
         Reference::Found(object) if object.is_true("/status/externalManagedControlPlane") => true,
         _ => observed.has_control_plane_machines,
     }
+}
+
+/// A Machine that once had a Node has one for all that follows, even while the Node is gone or out of reach.
+fn has_node(observed: &Observed) -> bool {
+    node_name(&observed.machine).is_some() || observed.node.found().is_some()
+}
+
+/// Whether the Node concerns the Machine depends on a control plane object that can't be read.
+fn unreadable_control_plane(observed: &Observed) -> Option<&str> {
+    match &observed.control_plane {
+        Reference::Failed(error) if has_node(observed) && !is_deleting(observed.cluster.as_ref()) => {
+            Some(error)
+        }
+        _ => None,
+    }
+}
+
+fn spec(observed: &Observed) -> MachineDeletionSpec {
+    observed.machine.spec.deletion.clone().unwrap_or_default()
 }
 
 fn deletion(observed: &Observed) -> MachineDeletionStatus {
@@ -54,22 +77,34 @@ fn is_past_termination(observed: &Observed) -> bool {
 }
 
 fn skips_drain(observed: &Observed) -> bool {
-    let timeout = observed.machine.spec.deletion.as_ref().and_then(|spec| spec.node_drain_timeout_seconds);
+    let timeout = spec(observed).node_drain_timeout_seconds;
     let since = deletion(observed).node_drain_start_time;
     annotation(observed.machine.as_ref(), EXCLUDE_DRAIN).is_some()
         || is_past_termination(observed)
         || is_over(observed, timeout, since.as_deref())
 }
 
+/// The end of a time-out; `None` where it never ends (unset or 0) or has not begun.
+fn end(timeout: Option<i32>, since: Option<&str>) -> Option<DateTime<Utc>> {
+    let timeout =
+        timeout.filter(|seconds| *seconds > 0).map(|seconds| Duration::seconds(i64::from(seconds)))?;
+    since.and_then(parse_rfc3339)?.checked_add_signed(timeout)
+}
+
 fn is_over(observed: &Observed, timeout: Option<i32>, since: Option<&str>) -> bool {
-    let timeout = timeout.filter(|seconds| *seconds > 0).map(|seconds| Duration::seconds(i64::from(seconds)));
-    let since = since.and_then(parse_rfc3339);
-    timeout.zip(since).is_some_and(|(timeout, since)| observed.now - since >= timeout)
+    end(timeout, since).is_some_and(|end| observed.now >= end)
+}
+
+/// Comes again when a time-out ends, and no later than [`DELETION_RETRY`]: time-outs run whether or not anything happens.
+fn come_again(plan: &mut Plan, observed: &Observed, end: Option<DateTime<Utc>>) {
+    let left = end.and_then(|end| (end - observed.now).to_std().ok());
+    let delay = left.map_or(DELETION_RETRY, |left| left.min(DELETION_RETRY));
+    plan.action = plan.action.min(Action::requeue_after(delay));
 }
 
 /// Whether the plan will look at the Pods of the Node.
 pub fn needs_pods(observed: &Observed) -> bool {
-    keeps_node_clean(observed) && hooks(observed, PRE_DRAIN).is_empty() && !skips_drain(observed)
+    concerns_node(observed) && hooks(observed, PRE_DRAIN).is_empty() && !skips_drain(observed)
 }
 
 /// The hooks of a stage that still stand: annotations `<prefix>` and `<prefix>/…`.
@@ -85,6 +120,10 @@ fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
 
 /// Plans the next step.
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
+    if let Some(error) = unreadable_control_plane(observed) {
+        plan.errors.push(error.to_owned());
+        return Step::Waiting("InternalError", crate::INTERNAL_ERROR.to_owned());
+    }
     if let Some(step) = before_termination(plan, observed) {
         return step;
     }
@@ -100,21 +139,13 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     if let Some(message) = external(plan, &observed.bootstrap) {
         return Step::Waiting("WaitingForBootstrapDeletion", message);
     }
-    if keeps_node_clean(observed) && !node_timeout_is_over(observed) {
-        plan.delete_node = true;
-        return Step::Waiting("DeletingNode", "Waiting for the Node to be deleted".to_owned());
-    }
-    Step::Completed
+    node_step(plan, observed).unwrap_or(Step::Completed)
 }
 
 /// Hooks, drain and volumes, as far as the Node matters.
 fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
-    if !keeps_node_clean(observed) {
-        let must_wait = matches!(observed.node, NodeState::NotConnected) && waits_for_connection(observed);
-        return must_wait.then(|| {
-            plan.errors.push("the connection to the workload cluster is down".to_owned());
-            Step::Waiting("DrainingNode", "Waiting for the connection to the workload cluster".to_owned())
-        });
+    if !concerns_node(observed) {
+        return None;
     }
     let standing = hooks(observed, PRE_DRAIN);
     if !standing.is_empty() {
@@ -123,18 +154,6 @@ fn before_termination(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         return Some(Step::Waiting("WaitingForPreDrainHook", message));
     }
     drain_step(plan, observed).or_else(|| volumes_step(plan, observed))
-}
-
-/// A Machine with a Node whose cluster stays must see its Node before it can go on.
-fn waits_for_connection(observed: &Observed) -> bool {
-    let has_node = observed.machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
-    let control_plane_goes =
-        observed.control_plane.found().is_some_and(|object| is_deleting(object.object.as_ref()));
-    has_node
-        && !is_deleting(observed.cluster.as_ref())
-        && !control_plane_goes
-        && observed.has_control_plane_machines
-        && !is_past_termination(observed)
 }
 
 fn status(plan: &mut Plan) -> &mut MachineDeletionStatus {
@@ -150,7 +169,16 @@ fn drain_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         return None;
     }
     start(&mut status(plan).node_drain_start_time, observed);
-    let node = observed.node.found()?;
+    let since = status(plan).node_drain_start_time.clone();
+    let end = end(spec(observed).node_drain_timeout_seconds, since.as_deref());
+    let node = match &observed.node {
+        NodeState::Found(node) => node,
+        NodeState::Absent => return None,
+        NodeState::NotConnected | NodeState::Ambiguous(_) => {
+            come_again(plan, observed, end);
+            return Some(Step::Waiting("DrainingNode", OUT_OF_REACH.to_owned()));
+        }
+    };
     let outcome = drain::plan(node, observed.pods.as_deref().unwrap_or_default(), observed.now);
     plan.node = drain::cordoned(node);
     plan.evict = outcome.evict;
@@ -162,41 +190,49 @@ fn drain_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         }
         return None;
     }
-    plan.action = plan.action.min(Action::requeue_after(DELETION_RETRY));
-    let since = status(plan).node_drain_start_time.clone().unwrap_or_default();
-    let mut lines = vec![format!("Drain not completed yet (started at {since}):")];
+    come_again(plan, observed, end);
+    let mut lines = vec![format!("Drain not completed yet (started at {}):", since.unwrap_or_default())];
     lines.extend(outcome.messages);
     Some(Step::Waiting("DrainingNode", lines.join("\n")))
 }
 
 /// Waits until no volume is attached to the Node.
 fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
-    let timeout =
-        observed.machine.spec.deletion.as_ref().and_then(|spec| spec.node_volume_detach_timeout_seconds);
-    let since = deletion(observed).wait_for_node_volume_detach_start_time;
-    let node = observed.node.found()?;
+    let timeout = spec(observed).node_volume_detach_timeout_seconds;
+    let begun = deletion(observed).wait_for_node_volume_detach_start_time;
     if annotation(observed.machine.as_ref(), EXCLUDE_VOLUMES).is_some()
         || is_past_termination(observed)
-        || drain::is_unreachable(node)
-        || is_over(observed, timeout, since.as_deref())
+        || is_over(observed, timeout, begun.as_deref())
     {
         return None;
     }
+    if let NodeState::Absent = observed.node {
+        return None;
+    }
+    if observed.node.found().is_some_and(|node| drain::is_unreachable(node)) {
+        return None;
+    }
     start(&mut status(plan).wait_for_node_volume_detach_start_time, observed);
+    let since = status(plan).wait_for_node_volume_detach_start_time.clone();
+    let end = end(timeout, since.as_deref());
+    let Some(node) = observed.node.found() else {
+        come_again(plan, observed, end);
+        return Some(Step::Waiting("WaitingForVolumeDetach", OUT_OF_REACH.to_owned()));
+    };
     let attached = node.status.as_ref().and_then(|status| status.volumes_attached.as_ref());
     let names: Vec<&str> = attached.into_iter().flatten().map(|volume| volume.name.as_str()).collect();
     if names.is_empty() {
-        if since.is_none() {
+        if begun.is_none() {
             let name = node.metadata.name.as_deref().unwrap_or_default();
             let message = format!("success waiting for node volumes detaching Machine's node \"{name}\"");
             plan.events.push(Event::normal("NodeVolumesDetached", message));
         }
         return None;
     }
-    plan.action = plan.action.min(Action::requeue_after(DELETION_RETRY));
-    let since = status(plan).wait_for_node_volume_detach_start_time.clone().unwrap_or_default();
+    come_again(plan, observed, end);
     let message = format!(
-        "Waiting for Node volumes to be detached (started at {since})\n* Node.status.volumesAttached: {}",
+        "Waiting for Node volumes to be detached (started at {})\n* Node.status.volumesAttached: {}",
+        since.unwrap_or_default(),
         crate::text::names(&names, 5)
     );
     Some(Step::Waiting("WaitingForVolumeDetach", message))
@@ -217,9 +253,31 @@ fn delete(plan: &mut Plan, object: &ExternalObject) -> String {
     format!("Waiting for {} to be deleted", object.resource.kind)
 }
 
-/// Unset or 0 waits for ever.
-fn node_timeout_is_over(observed: &Observed) -> bool {
-    let timeout = observed.machine.spec.deletion.as_ref().and_then(|spec| spec.node_deletion_timeout_seconds);
+/// Deletes the Node. It is tried until its time-out, which began with the Machine's deletion, and for a while in any case: a drain may
+/// have taken longer than the time-out.
+fn node_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
+    if !concerns_node(observed) || matches!(observed.node, NodeState::Absent) {
+        return None;
+    }
+    if observed.node.found().is_some_and(|node| is_deleting(node.as_ref())) {
+        // Whoever put a finalizer on it does the rest.
+        return None;
+    }
     let since = observed.machine.metadata.deletion_timestamp.as_ref().map(engine::time::utc);
-    is_over(observed, timeout, since.map(rfc3339).as_deref())
+    let tried = observed.node_deletion_since.unwrap_or(observed.now) + NODE_DELETION_LEAST;
+    let end = end(spec(observed).node_deletion_timeout_seconds, since.map(rfc3339).as_deref());
+    let end = end.map(|end| end.max(tried));
+    if end.is_some_and(|end| observed.now >= end) {
+        let name = node_name(&observed.machine).unwrap_or_default();
+        let message = format!("Machine's node \"{name}\" could not be deleted in time: delete it by hand");
+        plan.events.push(Event::warning("FailedDeleteNode", message));
+        return None;
+    }
+    plan.delete_node = true;
+    come_again(plan, observed, end);
+    let message = match observed.node.found() {
+        Some(_) => "Waiting for the Node to be deleted",
+        None => OUT_OF_REACH,
+    };
+    Some(Step::Waiting("DeletingNode", message.to_owned()))
 }

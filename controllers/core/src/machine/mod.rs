@@ -6,6 +6,7 @@ mod drain;
 mod node;
 mod plan;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,12 @@ use engine::{
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::EvictParams;
+use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, write_back};
+use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
 use crate::machine_deployment::REVISION;
 
 /// The finalizer.
@@ -42,6 +44,8 @@ const OWNED: &[&str] = &[
     "Deleting",
 ];
 const CONCURRENCY: usize = 100;
+/// A workload cluster that answers no more is noticed sooner; then the time-outs of deletions have to run.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 const BY_REFERENCE: &str = "reference";
 const BY_PROVIDER_ID: &str = "providerID";
 const BY_NODE: &str = "node";
@@ -95,6 +99,8 @@ pub struct Observed {
     pub has_control_plane_machines: bool,
     /// Only while it is being deleted: the Pods on its Node; `None` while they are not known.
     pub pods: Option<Vec<Arc<Pod>>>,
+    /// Since when this process has tried to delete its Node.
+    pub node_deletion_since: Option<DateTime<Utc>>,
     /// Now.
     pub now: DateTime<Utc>,
 }
@@ -108,6 +114,8 @@ struct Controls {
     external: External,
     recorder: engine::events::Recorder,
     queue: Arc<engine::Queue>,
+    /// Since when the deletion of a Machine's Node is tried.
+    node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
 }
 
 /// Starts the controller.
@@ -126,6 +134,7 @@ pub fn start(manager: &Manager) {
     let (clusters, sets, deployments) = (manager.objects(), manager.objects(), manager.objects());
     let controller = Controller::new(manager, "machine")
         .concurrency(CONCURRENCY)
+        .time_limit(TIME_LIMIT)
         .reconciles(&machines)
         .watches(&clusters, of_cluster(&machines))
         .watches(&sets, of_set(&machines))
@@ -138,7 +147,18 @@ pub fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machine-controller");
     let manager = manager.clone();
-    controller.start(Controls { manager, clusters, machines, sets, deployments, external, recorder, queue });
+    let node_deletions = Mutex::default();
+    controller.start(Controls {
+        manager,
+        clusters,
+        machines,
+        sets,
+        deployments,
+        external,
+        recorder,
+        queue,
+        node_deletions,
+    });
 }
 
 fn watch_workloads(manager: &Manager, machines: &Objects<Machine>, queue: &Arc<engine::Queue>) {
@@ -227,8 +247,17 @@ fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployme
 
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(machine) = self.machines.get(&request) else { return Ok(Action::done()) };
-        let cluster = cluster_of::<Machine>(&self.clusters, &request, &machine.spec.cluster_name)?;
+        let Some(machine) = self.machines.get(&request) else {
+            self.node_deletions.lock().remove(&request);
+            return Ok(Action::done());
+        };
+        let cluster = match cluster_of::<Machine>(&self.clusters, &request, &machine.spec.cluster_name) {
+            Ok(cluster) => cluster,
+            Err(missing) => {
+                let left = self.has_parts(&machine).await;
+                return without_cluster(&self.machines, &machine, FINALIZER, left, missing).await;
+            }
+        };
         let machine = engine::finalizer::ensure(&self.machines, &machine, FINALIZER).await?;
         let now = self.manager.clock().now();
         if is_paused(&self.machines, &machine, &cluster, (OWNED, now)).await? {
@@ -262,6 +291,11 @@ impl Controls {
             control_plane: Reference::None,
             has_control_plane_machines: true,
             pods: None,
+            node_deletion_since: self
+                .node_deletions
+                .lock()
+                .get(&NamespacedName::of(machine.as_ref()))
+                .copied(),
             now: self.manager.clock().now(),
             machine,
             cluster,
@@ -276,6 +310,19 @@ impl Controls {
         observed
     }
 
+    /// Whether a Machine has infrastructure or bootstrap data, or may have.
+    async fn has_parts(&self, machine: &Machine) -> bool {
+        let namespace = machine.metadata.namespace.clone().unwrap_or_default();
+        for reference in [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()]
+        {
+            let found = Reference::read(&self.external, &namespace, reference).await;
+            if !matches!(found, Reference::None | Reference::NotFound) {
+                return true;
+            }
+        }
+        false
+    }
+
     async fn gather_deletion(&self, observed: &mut Observed, workload: Option<&Arc<Workload>>) {
         let name = NamespacedName::of(observed.cluster.as_ref());
         let reference = observed.cluster.spec.control_plane_ref.as_ref();
@@ -286,12 +333,12 @@ impl Controls {
         let needs_pods = deletion::needs_pods(observed);
         if let (Some(workload), Some(node), true) = (workload, observed.node.found(), needs_pods) {
             let node = node.metadata.name.clone().unwrap_or_default();
-            observed.pods = Some(self.pods(workload, &node).await);
+            observed.pods = self.pods(workload, &node).await;
         }
     }
 
-    /// The Pods on a Node. The first drain in a cluster starts to watch its Pods.
-    async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Vec<Arc<Pod>> {
+    /// The Pods on a Node; `None` where the cluster does not tell in time. The first drain in a cluster starts to watch its Pods.
+    async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Option<Vec<Arc<Pod>>> {
         let pods = workload.objects::<Pod>();
         if workload.first_time("drain") {
             pods.index(BY_NODE, |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect());
@@ -304,8 +351,9 @@ impl Controls {
                 names(&list)
             });
         }
-        pods.wait_until_synced().await;
-        pods.by_index(BY_NODE, node)
+        // The connection may end at any time, and the time-outs of the deletion have to run on.
+        tokio::time::timeout(PODS_TIMEOUT, pods.wait_until_synced()).await.ok()?;
+        Some(pods.by_index(BY_NODE, node))
     }
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
@@ -329,8 +377,15 @@ impl Controls {
         for object in &plan.delete {
             errors.extend(self.delete_external(object).await.err());
         }
+        if plan.delete_node {
+            let machine = NamespacedName::of(observed.machine.as_ref());
+            self.node_deletions.lock().entry(machine).or_insert(observed.now);
+        }
         for event in plan.events {
-            self.recorder.normal(observed.machine.as_ref(), &(), event.reason, event.message);
+            match event.warning {
+                true => self.recorder.warning(observed.machine.as_ref(), &(), event.reason, event.message),
+                false => self.recorder.normal(observed.machine.as_ref(), &(), event.reason, event.message),
+            }
         }
         let errors = write_back(&self.machines, &observed.machine, plan.machine, OWNED, errors, |machine| {
             &mut machine.status.get_or_insert_default().observed_generation
@@ -373,18 +428,27 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
     nodes
         .index(BY_PROVIDER_ID, |node| node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect());
     let found = provider_id.map(|id| nodes.by_index(BY_PROVIDER_ID, id)).unwrap_or_default();
+    let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
+    // A Node of that name with another provider ID is another machine's.
+    let is_other = |node: &Arc<Node>| {
+        let id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).filter(|id| !id.is_empty());
+        id.is_some() && provider_id.is_some() && id != provider_id
+    };
     match found.as_slice() {
         [node] => NodeState::Found(node.clone()),
         [] => {
             let named = node_name(machine).and_then(|name| nodes.get(&NamespacedName::new("", name)));
-            named.map_or(NodeState::Absent, NodeState::Found)
+            named.filter(|node| !is_other(node)).map_or(NodeState::Absent, NodeState::Found)
         }
-        several => {
-            let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
-            NodeState::Ambiguous(several.iter().map(name).collect())
+        several if is_deleting(machine) && node_name(machine).is_some() => {
+            let named = several.iter().find(|node| node_name(machine) == Some(name(node).as_str()));
+            named.map_or(NodeState::Absent, |node| NodeState::Found(node.clone()))
         }
+        several => NodeState::Ambiguous(several.iter().map(name).collect()),
     }
 }
 
+/// How long a reconcile waits for the Pods of a cluster whose Pods nobody has asked for before.
+const PODS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a step of a deletion that no event ends waits before it is looked at again.
 const DELETION_RETRY: Duration = Duration::from_secs(20);

@@ -20,7 +20,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, write_back};
+use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
 use crate::selector;
 
 /// The finalizer.
@@ -150,8 +150,14 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
-        let cluster =
-            cluster_of::<MachineDeployment>(&self.clusters, &request, &deployment.spec.cluster_name)?;
+        let name = &deployment.spec.cluster_name;
+        let cluster = match cluster_of::<MachineDeployment>(&self.clusters, &request, name) {
+            Ok(cluster) => cluster,
+            Err(missing) => {
+                let left = !self.sets.by_owner(engine::object::uid(deployment.as_ref())).is_empty();
+                return without_cluster(&self.deployments, &deployment, FINALIZER, left, missing).await;
+            }
+        };
         let deployment = engine::finalizer::ensure(&self.deployments, &deployment, FINALIZER).await?;
         let now = self.manager.clock().now();
         if is_paused(&self.deployments, &deployment, &cluster, (OWNED, now)).await? {

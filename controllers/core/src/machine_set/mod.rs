@@ -22,7 +22,9 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use plan::{Plan, plan};
 
-use crate::change::{Event, Reference, apply_external, cluster_of, finish, is_paused, write_back};
+use crate::change::{
+    Event, Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back,
+};
 use crate::selector;
 
 /// The finalizer.
@@ -154,7 +156,13 @@ fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Requ
 impl Reconciler for Controls {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(set) = self.sets.get(&request) else { return Ok(Action::done()) };
-        let cluster = cluster_of::<MachineSet>(&self.clusters, &request, &set.spec.cluster_name)?;
+        let cluster = match cluster_of::<MachineSet>(&self.clusters, &request, &set.spec.cluster_name) {
+            Ok(cluster) => cluster,
+            Err(missing) => {
+                let left = !self.machines.by_owner(uid(set.as_ref())).is_empty();
+                return without_cluster(&self.sets, &set, FINALIZER, left, missing).await;
+            }
+        };
         let set = engine::finalizer::ensure(&self.sets, &set, FINALIZER).await?;
         let now = self.manager.clock().now();
         if is_paused(&self.sets, &set, &cluster, (OWNED, now)).await? {

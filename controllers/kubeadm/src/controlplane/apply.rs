@@ -42,10 +42,32 @@ const OWNED_ON_MACHINES: &[&str] = &[
     condition::ETCD_MEMBER,
 ];
 
+/// Nothing is decided about a control plane of which only some Machines are ours; its deletion needs no such decision.
+fn refuse_mixed(observed: &Observed) -> Result<()> {
+    if object::is_deleting(observed.control_plane.as_ref()) || !observed.is_mixed() {
+        return Ok(());
+    }
+    let text = if observed.foreign.is_empty() {
+        let names = observed.orphans.join(", ");
+        format!("control plane Machines without a controller can't be adopted yet: {names}")
+    } else {
+        format!(
+            "not all control plane Machines are owned by this KubeadmControlPlane, refusing to operate in mixed management mode: {}",
+            observed.foreign.join(", ")
+        )
+    };
+    Err(Error::Bootstrap(text))
+}
+
 impl ControlPlaneController {
     pub(super) async fn reconcile_control_plane(&self, found: Arc<KubeadmControlPlane>) -> Result<Action> {
         let Some(cluster) = self.cluster_of(&found) else {
-            // The Cluster's controller makes itself the owner.
+            // The Cluster's controller makes itself the owner. One that goes without its Cluster waits for its Machines.
+            let is_paused = !paused::causes(found.as_ref(), None).is_empty();
+            let left = self.machines.by_owner(object::uid(found.as_ref()));
+            if object::is_deleting(found.as_ref()) && left.is_empty() && !is_paused {
+                self.remove_finalizer(&found).await?;
+            }
             return Ok(Action::done());
         };
         let found = finalizer::ensure(&self.control_planes, &found, names::FINALIZER).await?;
@@ -63,11 +85,7 @@ impl ControlPlaneController {
         for step in &plan.steps {
             self.carry_out(step, &observed, &plan).await?;
         }
-        if !observed.orphans.is_empty() {
-            let names = observed.orphans.join(", ");
-            let text = format!("control plane Machines without a controller can't be adopted yet: {names}");
-            return Err(Error::Bootstrap(text));
-        }
+        refuse_mixed(&observed)?;
         Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
     }
 

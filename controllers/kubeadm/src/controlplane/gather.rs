@@ -10,11 +10,11 @@ use kube::api::DynamicObject;
 use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 
-use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View};
-use super::{ControlPlaneController, desired, workload};
+use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
+use super::{ControlPlaneController, desired, removal, workload};
 use crate::certificates::{self, Purpose};
 use crate::error::Result;
-use crate::etcd::Etcd;
+use crate::etcd::{self, Etcd};
 
 impl ControlPlaneController {
     /// The Cluster that a control plane belongs to.
@@ -35,8 +35,9 @@ impl ControlPlaneController {
             cluster: cluster.clone(),
             machines: Vec::new(),
             orphans: Vec::new(),
+            foreign: Vec::new(),
             leftovers: Vec::new(),
-            workers: self.workers(&name),
+            workers: self.workers(&name, object::uid(control_plane.as_ref())),
             secrets: BTreeMap::new(),
             kubeconfig: self.kubeconfig_state(control_plane, &name),
             template: self.template_state(control_plane, cluster).await?,
@@ -59,11 +60,13 @@ impl ControlPlaneController {
         Ok(observed)
     }
 
-    fn workers(&self, cluster: &NamespacedName) -> Vec<String> {
+    /// Machines that are no control plane's, and MachinePools.
+    fn workers(&self, cluster: &NamespacedName, uid: &str) -> Vec<String> {
         let machines = self.machines.by_cluster(cluster);
         let workers = machines
             .iter()
             .filter(|machine| object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none())
+            .filter(|machine| !owners::is_controlled_by(machine.as_ref(), uid))
             .map(|machine| format!("Machine {}", NamespacedName::of(machine.as_ref()).name));
         let pools = self.pools.by_cluster(cluster);
         let pools =
@@ -90,12 +93,15 @@ impl ControlPlaneController {
         parts.dedup();
         observed.leftovers = parts;
         for machine in self.machines.by_cluster(cluster) {
-            if object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none() {
-                continue;
-            }
+            // One of ours stays ours when somebody takes its label away: its member of etcd is no stray.
             if !owners::is_controlled_by(machine.as_ref(), uid) {
-                if owners::controller(machine.as_ref()).is_none() {
-                    observed.orphans.push(NamespacedName::of(machine.as_ref()).name);
+                let name = NamespacedName::of(machine.as_ref()).name;
+                match owners::controller(machine.as_ref()) {
+                    _ if object::label(machine.as_ref(), shared::CONTROL_PLANE).is_none() => {}
+                    None => observed.orphans.push(name),
+                    Some(owner) => {
+                        observed.foreign.push(format!("{name} (of {} {})", owner.kind, owner.name));
+                    }
                 }
                 continue;
             }
@@ -223,11 +229,25 @@ impl ControlPlaneController {
             Ok(authority) => authority,
             Err(error) => return Some(Err(error.to_string())),
         };
-        let read = self.etcd.read(&self.manager, connected, &authority, &pods).await;
+        let read = self.read_members(observed, connected, &authority, &pods).await;
         Some(read.map_err(|error| {
             tracing::debug!(cluster = %connected.cluster(), %error, "etcd can't be read");
             error.to_string()
         }))
+    }
+
+    async fn read_members(
+        &self,
+        observed: &Observed,
+        connected: &Workload,
+        authority: &pki::Identity,
+        pods: &[String],
+    ) -> Result<Etcd> {
+        let mut etcd = self.etcd.read(&self.manager, connected, authority, pods).await?;
+        if removal::may_remove_member(observed, &etcd) {
+            etcd.silent = self.etcd.silent(&self.manager, connected, authority, &etcd.members).await?;
+        }
+        Ok(etcd)
     }
 
     /// Certificate and key of one of the cluster's Secrets.
@@ -246,12 +266,7 @@ pub(super) fn etcd_pods(observed: &Observed, view: &View) -> Vec<String> {
     members
         .iter()
         .filter_map(|member| member.node())
-        .map(|node| format!("etcd-{node}"))
+        .map(etcd::pod_name)
         .filter(|pod| view.pods.get(pod).is_some_and(|pod| is_ready(pod)))
         .collect()
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }

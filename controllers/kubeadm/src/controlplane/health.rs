@@ -54,7 +54,7 @@ pub fn of_control_plane(inputs: &Inputs<'_>) -> Vec<Condition> {
 /// Control plane nodes without a Machine, once no Machine waits for its node.
 fn stray_nodes(inputs: &Inputs<'_>) -> Vec<String> {
     let Some(view) = &inputs.observed.workload else { return Vec::new() };
-    if members::is_provisioning(inputs.observed) {
+    if members::is_provisioning(inputs.observed) || inputs.observed.is_mixed() {
         return Vec::new();
     }
     let known = |name: &str| inputs.machines.iter().any(|machine| node_name(machine) == Some(name));

@@ -158,7 +158,7 @@ fn expects_taint(observed: &Observed, member: &ControlPlaneMachine) -> bool {
 }
 
 /// Whether the node's kubelet has gone silent: what its pods say is old.
-fn is_unreachable(node: &Node) -> bool {
+pub(super) fn is_unreachable(node: &Node) -> bool {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     let tainted = taints.into_iter().flatten().any(|taint| taint.key == "node.kubernetes.io/unreachable");
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
@@ -251,6 +251,9 @@ fn member_state(etcd: &Etcd, member: &ControlPlaneMachine, node: &str) -> Condit
     };
     if member.is_deleting() {
         return is_false(type_, "Deleting", DELETING);
+    }
+    if etcd.silent.contains(&found.id) {
+        return is_false(type_, "NotHealthy", "The etcd member does not answer, or sees no leader");
     }
     if found.is_learner {
         return is_false(type_, "NotHealthy", "Waiting for the etcd member to be promoted to voting member");

@@ -5,8 +5,9 @@ use engine::etcd::Member;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 
-use super::observed::{ControlPlaneMachine, Observed, node_name};
-use crate::etcd::Etcd;
+use super::machine_conditions::is_unreachable;
+use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
+use crate::etcd::{self, Etcd};
 use crate::names::condition;
 
 /// How long a node may be without a member before that counts.
@@ -48,31 +49,56 @@ pub fn is_provisioning(observed: &Observed) -> bool {
     observed.machines.iter().any(|member| member.node().is_none())
 }
 
-/// Members that belong to no Machine's node.
+/// Members that belong to no Machine's node. None while the Machines that we know are not all there are.
 pub fn unexpected<'a>(observed: &'a Observed, etcd: &'a Etcd) -> impl Iterator<Item = &'a Member> {
-    etcd.members.iter().filter(|member| {
+    etcd.members.iter().filter(|_| !observed.is_mixed()).filter(|member| {
         member.name.is_empty()
             || !observed.machines.iter().any(|machine| machine.node() == Some(member.name.as_str()))
     })
 }
 
-/// Whether a member is well: by its Machine's condition, or, without a Machine, unless it reports an alarm.
-fn is_well(etcd: &Etcd, member: &Member, machines: &[Machine]) -> bool {
-    let machine = machines.iter().find(|machine| node_name(machine) == Some(member.name.as_str()));
-    match machine {
-        Some(machine) => machine.condition_is_true(condition::ETCD_MEMBER),
-        None => etcd.alarms_of(member.id).next().is_none(),
+/// Whether a member counts for the quorum: it votes, answers, has no alarm, and its pod and node say the same. What its Machine's
+/// conditions say is older, and says nothing of a Machine that is being deleted.
+fn is_well(view: &View, etcd: &Etcd, member: &Member) -> bool {
+    !member.is_learner
+        && !member.name.is_empty()
+        && !etcd.silent.contains(&member.id)
+        && etcd.alarms_of(member.id).next().is_none()
+        && view.pods.get(&etcd::pod_name(&member.name)).is_some_and(|pod| is_ready(pod))
+        && view.nodes.get(&member.name).is_none_or(|node| !is_unreachable(node))
+}
+
+/// What etcd would be without a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remaining {
+    /// Members that are left and well.
+    pub well: usize,
+    /// Members that are left.
+    pub members: usize,
+    /// One of them only learns, or has not started: nobody can say what it will be.
+    pub is_changing: bool,
+}
+
+impl Remaining {
+    /// How many members a quorum needs.
+    pub fn needed(self) -> usize {
+        self.members / 2 + 1
+    }
+
+    /// Whether etcd keeps its quorum.
+    pub fn is_quorum(self) -> bool {
+        !self.is_changing && self.well >= self.needed()
     }
 }
 
-/// Whether etcd keeps its quorum without the member `id`. A learner or a member that has not started makes that unsafe to say.
-pub fn is_safe_to_remove(etcd: &Etcd, id: u64, machines: &[Machine]) -> bool {
-    if etcd.members.iter().any(|member| member.is_learner || member.name.is_empty()) {
-        return false;
-    }
+/// etcd without the member `id`.
+pub fn without(view: &View, etcd: &Etcd, id: u64) -> Remaining {
     let left: Vec<&Member> = etcd.members.iter().filter(|member| member.id != id).collect();
-    let unwell = left.iter().filter(|member| !is_well(etcd, member, machines)).count();
-    left.len() - unwell > left.len() / 2
+    Remaining {
+        well: left.iter().filter(|member| is_well(view, etcd, member)).count(),
+        members: left.len(),
+        is_changing: left.iter().any(|member| member.is_learner || member.name.is_empty()),
+    }
 }
 
 /// Healthy and all voting members, and how many of them a quorum needs.
@@ -85,19 +111,20 @@ pub fn quorum(etcd: &Etcd, machines: &[Machine]) -> (usize, usize, usize) {
     (well.count(), voting.len(), voting.len() / 2 + 1)
 }
 
-/// The best member to lead other than `leaving`'s: of Machines with a node that are not being deleted, healthy and up-to-date ones
-/// first, then the youngest.
+/// The best member to lead other than `leaving`'s: of those that are well and whose Machines are not being deleted, healthy and
+/// up-to-date ones first, then the youngest.
 pub fn next_leader<'a>(
     observed: &'a Observed,
     etcd: &'a Etcd,
     leaving: &ControlPlaneMachine,
 ) -> Option<&'a Member> {
+    let view = observed.workload.as_ref()?;
     let mut candidates: Vec<&ControlPlaneMachine> = observed
         .machines
         .iter()
         .filter(|member| member.name() != leaving.name() && !member.is_deleting())
         .filter(|member| {
-            member.node().and_then(|node| etcd.member(node)).is_some_and(|found| !found.is_learner)
+            member.node().and_then(|node| etcd.member(node)).is_some_and(|found| is_well(view, etcd, found))
         })
         .collect();
     candidates.sort_by_key(|member| {

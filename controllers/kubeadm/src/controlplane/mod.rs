@@ -13,6 +13,7 @@ pub mod members;
 pub mod observed;
 pub mod plan;
 pub mod preflight;
+pub mod removal;
 pub mod status;
 pub mod up_to_date;
 pub mod workload;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::events::Recorder;
 use engine::object::{self, Request};
-use engine::{Action, Change, Controller, External, Manager, NamespacedName, Objects, Reconciler};
+use engine::{Action, Change, Controller, External, Manager, NamespacedName, Objects, Reconciler, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
@@ -135,7 +136,14 @@ pub(crate) fn start(manager: &Manager) {
     let controller = controller
         .reconciles(&this.control_planes)
         .watches(&this.machines, move |change| {
-            if machine_matters(change) { of_machine(&cluster_of_machine(change)) } else { Vec::new() }
+            let mut requests =
+                if machine_matters(change) { of_machine(&cluster_of_machine(change)) } else { Vec::new() };
+            // Its Cluster may be gone.
+            if change.new.is_none() {
+                let (group, kind) = (KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND);
+                requests.extend(engine::controller::owner_requests(change, group, kind));
+            }
+            requests
         })
         .watches(&this.pools, move |change| {
             let gone = change.new.is_none();
@@ -176,12 +184,15 @@ fn cluster_of_machine(change: &Change<Machine>) -> NamespacedName {
     NamespacedName::new(change.name().namespace, name)
 }
 
-/// Every change of a control plane Machine, and the end of a worker.
+/// Every change of a control plane Machine, labelled or owned, and the end of a worker.
 fn machine_matters(change: &Change<Machine>) -> bool {
+    let is_ours = |machine: &Machine| {
+        owners::controller(machine).is_some_and(|owner| owner.kind == KubeadmControlPlane::KIND)
+    };
     change.new.is_none()
-        || change
-            .objects()
-            .any(|machine| object::label(machine.as_ref(), engine::names::CONTROL_PLANE).is_some())
+        || change.objects().any(|machine| {
+            object::label(machine.as_ref(), engine::names::CONTROL_PLANE).is_some() || is_ours(machine)
+        })
 }
 
 fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {

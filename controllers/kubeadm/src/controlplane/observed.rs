@@ -27,6 +27,8 @@ pub struct Observed {
     pub machines: Vec<ControlPlaneMachine>,
     /// Control plane Machines of the cluster that have no controller: they would have to be adopted.
     pub orphans: Vec<String>,
+    /// Control plane Machines of the cluster that somebody else controls, and who.
+    pub foreign: Vec<String>,
     /// Names under which a KubeadmConfig or infrastructure was made for a Machine that never was: this process was stopped in between.
     pub leftovers: Vec<String>,
     /// Worker Machines and MachinePools of the cluster, which go first when it is deleted.
@@ -74,6 +76,12 @@ impl ControlPlaneMachine {
 /// The name of a Machine's node, once it is known.
 pub fn node_name(machine: &Machine) -> Option<&str> {
     machine.status.as_ref()?.node_ref.as_ref().map(|node| node.name.as_str())
+}
+
+/// Whether a pod reports that it is ready.
+pub fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// The kubeconfig Secret.
@@ -145,6 +153,12 @@ impl Observed {
             return 0;
         }
         usize::try_from(self.control_plane.spec.replicas.unwrap_or(1)).unwrap_or(0)
+    }
+
+    /// Whether the cluster has control plane Machines that are not this control plane's: a member of etcd that none of ours accounts
+    /// for may be theirs.
+    pub fn is_mixed(&self) -> bool {
+        !self.orphans.is_empty() || !self.foreign.is_empty()
     }
 
     /// etcd, when it could be read.

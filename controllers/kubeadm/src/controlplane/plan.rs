@@ -12,8 +12,9 @@ use schemas::controlplane::KubeadmControlPlane;
 use super::desired::Entry;
 use super::machine_conditions::{self, Blind};
 use super::members::{self, Mismatch};
-use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, is_healthy};
+use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template};
 use super::preflight::{self, Preflight};
+use super::removal::{forward_leadership, has_hook, terminate, terminate_blindly, unexpected_member};
 use super::{choose, status, up_to_date};
 use crate::certificates::Purpose;
 use crate::names::{self, condition};
@@ -74,16 +75,18 @@ pub struct Plan {
     pub control_plane: KubeadmControlPlane,
     /// What to do, in order; the first failure ends it.
     pub steps: Vec<Step>,
-    /// Why scaling waits, for people.
+    /// Why scaling or a deletion waits, for people.
     pub event: Option<String>,
     /// When to look again although nothing happened.
     pub requeue: Option<Duration>,
 }
 
 /// What is known after the conditions are made.
-struct Situation<'a> {
-    observed: &'a Observed,
-    machines: Vec<Machine>,
+pub(super) struct Situation<'a> {
+    /// What was read.
+    pub observed: &'a Observed,
+    /// The Machines with their conditions.
+    pub machines: Vec<Machine>,
     outdated: BTreeMap<String, Vec<String>>,
     blind: Option<Blind>,
     mismatch: Mismatch,
@@ -91,14 +94,23 @@ struct Situation<'a> {
 
 /// What scaling decided.
 #[derive(Default)]
-struct Decision {
-    steps: Vec<Step>,
+pub(super) struct Decision {
+    /// What to do.
+    pub steps: Vec<Step>,
     preflight: Option<Preflight>,
     deleting: Option<(&'static str, String)>,
+    /// Why the deletion of a Machine waits, for people.
+    waits: Option<String>,
 }
 
 impl Decision {
-    fn steps(steps: Vec<Step>) -> Self {
+    /// Nothing to do, and why a Machine's deletion waits.
+    pub fn waiting(why: String) -> Self {
+        Self { waits: Some(why), ..Self::default() }
+    }
+
+    /// Only steps.
+    pub fn steps(steps: Vec<Step>) -> Self {
         Self { steps, ..Self::default() }
     }
 }
@@ -129,7 +141,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         observed.control_plane.metadata.generation;
     Plan {
         requeue: requeue(observed, &control_plane, now),
-        event: decision.preflight.as_ref().and_then(Preflight::event),
+        event: decision.waits.or_else(|| decision.preflight.as_ref().and_then(Preflight::event)),
         machines: situation.machines,
         control_plane,
         steps: decision.steps,
@@ -205,7 +217,7 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
         return Decision::steps(first);
     }
     first.extend(kubeconfig(observed.kubeconfig, now));
-    if !observed.orphans.is_empty() {
+    if observed.is_mixed() {
         // They have to be adopted first, or etcd would be counted wrong.
         return Decision::steps(first);
     }
@@ -241,16 +253,14 @@ fn machines(situation: &Situation<'_>) -> Decision {
     }
     // Everything else needs to see the workload cluster as it is.
     if situation.blind.is_some() || observed.workload.is_none() {
-        return match last_machine_hook(observed) {
-            Some(step) => Decision::steps(vec![step]),
-            None => Decision { preflight: first_checks(situation), ..Decision::default() },
-        };
+        let checks = || Decision { preflight: first_checks(situation), ..Decision::default() };
+        return terminate_blindly(observed).unwrap_or_else(checks);
     }
     if let Some(step) = unexpected_member(situation) {
         return Decision::steps(vec![step]);
     }
-    if let Some(steps) = terminate(situation) {
-        return Decision::steps(steps);
+    if let Some(decision) = terminate(situation) {
+        return decision;
     }
     if observed.machines.len() > observed.desired_replicas()
         && observed.machines.iter().any(ControlPlaneMachine::is_deleting)
@@ -332,97 +342,6 @@ fn scale_down(situation: &Situation<'_>, outdated: &[&str]) -> Decision {
     steps.extend(forward_leadership(observed, victim));
     steps.push(Step::DeleteMachine(victim.name().to_owned()));
     Decision::steps(steps)
-}
-
-/// Moves etcd's leadership away from a Machine that will go.
-fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
-    let etcd = observed.etcd()?;
-    let node = leaving.node()?;
-    let member = etcd.member(node).filter(|member| member.id == etcd.leader)?;
-    let next = members::next_leader(observed, etcd, leaving).filter(|next| next.id != member.id)?;
-    Some(Step::MoveLeader { from: node.to_owned(), to: next.id })
-}
-
-/// A member of etcd that belongs to no Machine, if it can go without harm.
-fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
-    let observed = situation.observed;
-    let etcd = observed.etcd()?;
-    if members::is_provisioning(observed) {
-        return None;
-    }
-    let member = members::unexpected(observed, etcd).next()?;
-    let safe = member.name.is_empty() || members::is_safe_to_remove(etcd, member.id, &situation.machines);
-    (safe && etcd.members.len() > 1).then_some(Step::RemoveMember(member.id))
-}
-
-fn has_hook(member: &ControlPlaneMachine) -> bool {
-    object::annotation(member.machine.as_ref(), names::CLEANUP_HOOK).is_some()
-}
-
-/// The oldest deleting Machine that has come to our hook, when no other hook is before it.
-fn waiting_for_hook(observed: &Observed) -> Option<&ControlPlaneMachine> {
-    let oldest =
-        observed.machines.iter().filter(|member| member.is_deleting() && has_hook(member)).min_by_key(
-            |member| {
-                (member.machine.metadata.deletion_timestamp.clone().map(|at| at.0), member.name().to_owned())
-            },
-        )?;
-    let reason = oldest.machine.condition(condition::DELETING).map(|found| found.reason.as_str());
-    let mut annotations = oldest.machine.metadata.annotations.iter().flatten();
-    let others = annotations
-        .any(|(key, _)| key.starts_with(names::PRE_TERMINATE_PREFIX) && key != names::CLEANUP_HOOK);
-    (reason == Some("WaitingForPreTerminateHook") && !others).then_some(oldest)
-}
-
-/// The last Machine can go as it is.
-fn last_machine_hook(observed: &Observed) -> Option<Step> {
-    let member = waiting_for_hook(observed)?;
-    (observed.machines.len() == 1).then(|| Step::RemoveHook(member.name().to_owned()))
-}
-
-/// Removes a leaving Machine's member from etcd, then lets the Machine be terminated. `None` when no Machine waits for that; no steps
-/// when it has to wait longer.
-fn terminate(situation: &Situation<'_>) -> Option<Vec<Step>> {
-    let observed = situation.observed;
-    let member = waiting_for_hook(observed)?;
-    let remove_hook = Step::RemoveHook(member.name().to_owned());
-    if observed.machines.len() == 1 || !observed.is_etcd_managed() {
-        return Some(vec![remove_hook]);
-    }
-    let healthy = situation.machines.iter().any(|machine| {
-        machine.metadata.name.as_deref() != Some(member.name())
-            && is_healthy(machine, observed.is_etcd_managed())
-    });
-    if !healthy {
-        return Some(Vec::new());
-    }
-    let Some(node) = node_of(observed, member) else { return Some(vec![remove_hook]) };
-    let Some(etcd) = observed.etcd() else { return Some(Vec::new()) };
-    let mut steps = Vec::new();
-    if let Some(found) = etcd.member(&node) {
-        if etcd.members.len() == 1 {
-            // The last member holds the data: it never goes while another Machine is to stay.
-            return Some(Vec::new());
-        }
-        steps.extend(forward_leadership(observed, member));
-        steps.push(Step::RemoveMember(found.id));
-    }
-    steps.push(remove_hook);
-    Some(steps)
-}
-
-/// The name of a Machine's node: as it says, or by the provider ID.
-fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
-    if let Some(name) = member.node() {
-        return Some(name.to_owned());
-    }
-    let id = member.machine.spec.provider_id.as_deref().filter(|id| !id.is_empty())?;
-    let view = observed.workload.as_ref()?;
-    let found = view
-        .nodes
-        .iter()
-        .find(|(_, node)| node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) == Some(id));
-    found.map(|(name, _)| name.clone())
 }
 
 /// Nothing to scale or replace: the add-ons, and what is to be known of certificates.

@@ -2,13 +2,14 @@
 
 mod client;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::Duration;
 pub use client::EtcdClient;
 use engine::etcd::{AlarmMember, Member};
 use engine::{Manager, NamespacedName, Workload};
+use futures::future::join_all;
 use parking_lot::Mutex;
 use pki::{CertificateAuthority, Identity, Leaf};
 
@@ -16,6 +17,8 @@ use crate::error::{Error, Result};
 
 /// Who we are to etcd.
 const CLIENT_NAME: &str = "cluster-api.x-k8s.io";
+/// A member that does not tell how it is within this time counts as dead.
+const MEMBER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The members of a cluster's etcd, as one of them reports.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +29,9 @@ pub struct Etcd {
     pub alarms: Vec<AlarmMember>,
     /// The leader's identity; 0 when there is none.
     pub leader: u64,
+    /// Identities of members that were asked and did not answer, or see no leader. Members are asked before one of them is removed: a
+    /// member that has just died is still in the list, and its pod still says that it is ready.
+    pub silent: BTreeSet<u64>,
 }
 
 impl Etcd {
@@ -115,6 +121,27 @@ impl EtcdClients {
         }
     }
 
+    /// Asks each member itself: identities of those that do not answer, or see no leader.
+    pub async fn silent(
+        &self,
+        manager: &Manager,
+        workload: &Workload,
+        authority: &Identity,
+        members: &[Member],
+    ) -> Result<BTreeSet<u64>> {
+        let tls = Arc::new(client_tls(manager, authority)?);
+        let asked = members.iter().map(|member| {
+            let (tls, pod) = (tls.clone(), pod_name(&member.name));
+            async move {
+                let leader =
+                    async { EtcdClient::connect(workload.client(), &pod, tls).await?.leader().await };
+                let answer = tokio::time::timeout(MEMBER_TIMEOUT, leader).await;
+                (!matches!(answer, Ok(Ok(leader)) if leader != 0)).then_some(member.id)
+            }
+        });
+        Ok(join_all(asked).await.into_iter().flatten().collect())
+    }
+
     /// Removes a member through any of `pods`.
     pub async fn remove(
         &self,
@@ -152,11 +179,17 @@ impl EtcdClients {
     }
 }
 
+/// The static pod of the member with this name, which kubeadm makes the node's.
+pub fn pod_name(member: &str) -> String {
+    format!("etcd-{member}")
+}
+
 async fn read(client: &EtcdClient) -> Result<Etcd> {
     Ok(Etcd {
         members: client.members().await?,
         alarms: client.alarms().await?,
         leader: client.leader().await?,
+        silent: BTreeSet::new(),
     })
 }
 

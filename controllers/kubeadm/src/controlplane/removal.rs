@@ -1,0 +1,156 @@
+//! When a member leaves etcd, and when a control plane Machine may be terminated. Pure.
+//!
+//! Invariant: a member is removed only if those that stay are a quorum by what they say themselves at that moment, and one Machine at
+//! a time (tests/control_plane.rs).
+
+use engine::etcd::Member;
+use engine::object;
+use schemas::HasConditions;
+use schemas::cluster::Machine;
+
+use super::members::{self, Remaining};
+use super::observed::{ControlPlaneMachine, Observed, is_healthy};
+use super::plan::{Decision, Situation, Step};
+use crate::etcd::Etcd;
+use crate::names::{self, condition};
+
+/// Whether this plan may take a member out of etcd: then each member has to be asked how it is.
+pub fn may_remove_member(observed: &Observed, etcd: &Etcd) -> bool {
+    waiting_for_hook(observed).is_some() || members::unexpected(observed, etcd).next().is_some()
+}
+
+/// A member of etcd that belongs to no Machine and can go without harm.
+pub(super) fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
+    let observed = situation.observed;
+    let (etcd, view) = (observed.etcd()?, observed.workload.as_ref()?);
+    // It may be the member of a Machine that has no node yet, unless that one is about to be terminated.
+    let leaving = waiting_for_hook(observed).map(ControlPlaneMachine::name);
+    let joins = |member: &ControlPlaneMachine| member.node().is_none() && Some(member.name()) != leaving;
+    if observed.machines.iter().any(joins) || etcd.members.len() == 1 {
+        return None;
+    }
+    // One that has no name yet may be that of any node that has none. Where it is nobody's, etcd lets it go at any time.
+    let lacks_member = |member: &ControlPlaneMachine| {
+        !member.is_deleting() && member.node().is_some_and(|node| etcd.member(node).is_none())
+    };
+    let is_safe = |member: &&Member| match member.name.is_empty() {
+        true => !observed.machines.iter().any(lacks_member),
+        false => members::without(view, etcd, member.id).is_quorum(),
+    };
+    members::unexpected(observed, etcd).find(is_safe).map(|member| Step::RemoveMember(member.id))
+}
+
+/// Whether a Machine is not terminated before we say so.
+pub(super) fn has_hook(member: &ControlPlaneMachine) -> bool {
+    object::annotation(member.machine.as_ref(), names::CLEANUP_HOOK).is_some()
+}
+
+/// The oldest deleting Machine that has come to our hook, when no other hook is before it.
+fn waiting_for_hook(observed: &Observed) -> Option<&ControlPlaneMachine> {
+    let oldest =
+        observed.machines.iter().filter(|member| member.is_deleting() && has_hook(member)).min_by_key(
+            |member| {
+                (member.machine.metadata.deletion_timestamp.clone().map(|at| at.0), member.name().to_owned())
+            },
+        )?;
+    let reason = oldest.machine.condition(condition::DELETING).map(|found| found.reason.as_str());
+    let mut annotations = oldest.machine.metadata.annotations.iter().flatten();
+    let others = annotations
+        .any(|(key, _)| key.starts_with(names::PRE_TERMINATE_PREFIX) && key != names::CLEANUP_HOOK);
+    (reason == Some("WaitingForPreTerminateHook") && !others).then_some(oldest)
+}
+
+/// What is decided while the workload cluster can't be seen: the last Machine can go as it is, any other waits.
+pub(super) fn terminate_blindly(observed: &Observed) -> Option<Decision> {
+    let member = waiting_for_hook(observed)?;
+    if observed.machines.len() == 1 {
+        return Some(Decision::steps(vec![Step::RemoveHook(member.name().to_owned())]));
+    }
+    Some(waits(member, "the workload cluster can't be reached".to_owned()))
+}
+
+/// Why a Machine stays for now.
+fn waits(member: &ControlPlaneMachine, why: String) -> Decision {
+    Decision::waiting(format!("Machine {} can't be terminated yet: {why}", member.name()))
+}
+
+/// Removes a leaving Machine's member from etcd, then lets the Machine be terminated. `None` when no Machine waits for that; no steps
+/// when it has to wait longer.
+pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
+    let observed = situation.observed;
+    let member = waiting_for_hook(observed)?;
+    let remove_hook = Step::RemoveHook(member.name().to_owned());
+    let waits = |why: String| Some(waits(member, why));
+    if let Some(going) = observed.machines.iter().find(|other| other.is_deleting() && !has_hook(other)) {
+        // One at a time: its end is an event.
+        return waits(format!("Machine {} is being terminated", going.name()));
+    }
+    if observed.machines.len() == 1 {
+        return Some(Decision::steps(vec![remove_hook]));
+    }
+    let managed = observed.is_etcd_managed();
+    let stays = |machine: &&Machine| machine.metadata.name.as_deref() != Some(member.name());
+    if !situation.machines.iter().filter(stays).any(|machine| is_healthy(machine, managed)) {
+        return waits("no other control plane Machine is healthy".to_owned());
+    }
+    if !managed {
+        return Some(Decision::steps(vec![remove_hook]));
+    }
+    let (Some(etcd), Some(view)) = (observed.etcd(), &observed.workload) else {
+        return waits("etcd does not report its members".to_owned());
+    };
+    let Some(node) = node_of(observed, member) else {
+        // A member that nobody accounts for may be its own: it is removed first, as one that belongs to no Machine.
+        return match members::unexpected(observed, etcd).next() {
+            Some(stray) => waits(format!("etcd member {:?} may be its own", stray.name)),
+            None => Some(Decision::steps(vec![remove_hook])),
+        };
+    };
+    let mut steps = Vec::new();
+    if let Some(found) = etcd.member(&node) {
+        let left = members::without(view, etcd, found.id);
+        if !left.is_quorum() {
+            return waits(quorum_would_be_lost(left));
+        }
+        steps.extend(forward_leadership(observed, member));
+        steps.push(Step::RemoveMember(found.id));
+    }
+    steps.push(remove_hook);
+    Some(Decision::steps(steps))
+}
+
+fn quorum_would_be_lost(left: Remaining) -> String {
+    if left.is_changing {
+        return "another member of etcd has not joined completely".to_owned();
+    }
+    format!(
+        "without its member, {} of {} members of etcd would be healthy, and {} are needed: first mend or delete the Machines of \
+         those that are not",
+        left.well,
+        left.members,
+        left.needed()
+    )
+}
+
+/// The name of a Machine's node: as it says, or by the provider ID.
+fn node_of(observed: &Observed, member: &ControlPlaneMachine) -> Option<String> {
+    if let Some(name) = member.node() {
+        return Some(name.to_owned());
+    }
+    let id = member.machine.spec.provider_id.as_deref().filter(|id| !id.is_empty())?;
+    let view = observed.workload.as_ref()?;
+    let found = view
+        .nodes
+        .iter()
+        .find(|(_, node)| node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()) == Some(id));
+    found.map(|(name, _)| name.clone())
+}
+
+/// Moves etcd's leadership away from a Machine that will go.
+pub(super) fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
+    let etcd = observed.etcd()?;
+    let node = leaving.node()?;
+    let member = etcd.member(node).filter(|member| member.id == etcd.leader)?;
+    let next = members::next_leader(observed, etcd, leaving).filter(|next| next.id != member.id)?;
+    Some(Step::MoveLeader { from: node.to_owned(), to: next.id })
+}
