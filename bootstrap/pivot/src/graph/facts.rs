@@ -32,7 +32,7 @@ pub struct Facts {
     pub class: Option<Key>,
     /// The Cluster that clusterctl takes for its owner: a Secret named after it, the binding of its ClusterResourceSets.
     pub cluster: Option<Key>,
-    /// The Cluster that it names by label or in `spec.clusterName`, beyond clusterctl's rules.
+    /// The Cluster that it names in `spec.clusterName`, or by label where it has no owner, beyond clusterctl's rules.
     pub labelled: Option<Key>,
     /// Objects that it names, beyond clusterctl's rules: credentials, contents, pools, templates.
     pub needs: Vec<Need>,
@@ -120,8 +120,10 @@ fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<
         let name = object["spec"]["clusterName"].as_str().filter(|name| !name.is_empty());
         return (beside(name.unwrap_or(&key.name)), None);
     }
+    // Whoever else owns it (what applied it, what made it) may stay behind.
+    let stated = object["spec"]["clusterName"].as_str();
     if !ownerless {
-        return (None, None);
+        return (None, stated.and_then(beside));
     }
     if key.is("", "Secret") {
         let named = key.name.rsplit_once('-').filter(|(_, purpose)| PURPOSES.contains(purpose));
@@ -133,8 +135,7 @@ fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<
         }
     }
     let label = object["metadata"]["labels"][names::CLUSTER_NAME].as_str();
-    let stated = label.or_else(|| object["spec"]["clusterName"].as_str());
-    (None, stated.and_then(beside))
+    (None, stated.or(label).and_then(beside))
 }
 
 /// Every reference to another object below `spec`.

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use facts::{Facts, Need, Owner};
 
+use crate::names;
 use crate::object::Key;
 
 /// An object in the graph.
@@ -58,6 +59,7 @@ pub struct Scope {
 }
 
 const LABELLED: &str = "it names its Cluster by label or field";
+const GOVERNS: &str = "it has a say in how Machines that move are drained";
 const NEEDED: &str = "an object that moves names it";
 const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
 const DELETING: &str = "it is being deleted";
@@ -84,7 +86,14 @@ impl Graph {
                 owned[owner].push(index);
             }
             if let Some(cluster) = facts.labelled.as_ref().and_then(|key| by_key.get(key).copied()) {
-                labelled[cluster].push(index);
+                labelled[cluster].push((index, LABELLED));
+            }
+            if node.key.is(names::CLUSTER_GROUP, "MachineDrainRule") {
+                let governed =
+                    |found: &&Node| found.key.is_cluster() && found.key.namespace == node.key.namespace;
+                for cluster in nodes.iter().filter(governed) {
+                    labelled[by_key[&cluster.key]].push((index, GOVERNS));
+                }
             }
             let needs = facts.needs.iter().filter_map(|need| find(need, &node.key, scope, &by_key));
             needed[index].extend(needs.filter(|found| *found != index));
@@ -181,13 +190,16 @@ impl Graph {
         }
     }
 
-    fn move_beyond(&mut self, owned: &[Vec<usize>], labelled: &[Vec<usize>], needed: &[Vec<usize>]) {
+    fn move_beyond(
+        &mut self,
+        owned: &[Vec<usize>],
+        labelled: &[Vec<(usize, &'static str)>],
+        needed: &[Vec<usize>],
+    ) {
         let mut next: Vec<usize> = (0..self.nodes.len()).filter(|index| self.moves(*index)).collect();
         while let Some(index) = next.pop() {
-            let found = labelled[index]
-                .iter()
-                .map(|found| (*found, LABELLED))
-                .chain(needed[index].iter().map(|found| (*found, NEEDED)));
+            let found =
+                labelled[index].iter().copied().chain(needed[index].iter().map(|found| (*found, NEEDED)));
             for (found, why) in found {
                 if self.moves(found) || self.nodes[found].key.is_cluster() {
                     continue;

@@ -26,7 +26,8 @@ fn node(text: &str, owners: &[&str], spec: Value) -> Node {
     let group = match name_of_kind {
         "Secret" | "ConfigMap" => "",
         "ClusterResourceSet" | "ClusterResourceSetBinding" => names::ADDONS_GROUP,
-        "Cluster" | "ClusterClass" | "Machine" => names::CLUSTER_GROUP,
+        "Cluster" | "ClusterClass" => names::CLUSTER_GROUP,
+        kind if kind.starts_with("Machine") => names::CLUSTER_GROUP,
         _ => "infra",
     };
     let key = Key {
@@ -44,8 +45,6 @@ fn node(text: &str, owners: &[&str], spec: Value) -> Node {
     let facts = Facts::of(&kind(group, name_of_kind), &key, &object);
     Node { key, uid: text.into(), facts }
 }
-
-use crate::names;
 
 fn build(nodes: Vec<Node>, namespace: &str) -> Graph {
     let scope = Scope { namespace: namespace.into(), provider_namespaces: ["capx-system".to_owned()].into() };
@@ -116,6 +115,33 @@ fn beyond_clusterctls_rules() {
     let fates: Vec<bool> = graph.fates.iter().map(|fate| matches!(fate, Fate::Beyond(_))).collect();
     assert_eq!(fates, [false, true, false, true, true, false]);
     assert_eq!(graph.kept[3], Some("it is cluster-scoped"));
+}
+
+/// Without an owner that moves: by `spec.clusterName`, with what they name and own; rules of a namespace go with its Clusters.
+#[test]
+fn what_names_its_cluster_goes_with_it() {
+    let of = |cluster: &str| json!({"clusterName": cluster});
+    let pool = json!({"clusterName": "c", "template": {"spec": {
+        "infrastructureRef": {"apiGroup": "infra", "kind": "InfraPool", "name": "p"}}}});
+    let rows = [
+        (node("Cluster n/c", &[], json!({})), true),
+        (node("MachineHealthCheck n/h", &[], of("c")), true),
+        (node("MachineHealthCheck n/applied", &["Kustomization n/k"], of("c")), true),
+        (node("MachinePool n/p", &["nobody"], pool), true),
+        (node("InfraPool n/p", &[], json!({})), true),
+        (node("Machine n/p-1", &["MachinePool n/p"], of("c")), true),
+        (node("AddressClaim n/a", &["nobody"], of("c")), true),
+        (node("MachineDrainRule n/r", &[], json!({})), true),
+        (node("MachineDrainRule other/r", &[], json!({})), false),
+        (node("MachineHealthCheck n/other", &[], of("d")), false),
+        (node("MachineHealthCheck other/h", &[], of("c")), false),
+        (node("Kustomization n/k", &[], json!({})), false),
+    ];
+    let (nodes, expected): (Vec<Node>, Vec<bool>) = rows.into_iter().unzip();
+    let graph = build(nodes, "");
+    for (index, moves) in expected.into_iter().enumerate() {
+        assert_eq!(graph.moves(index), moves, "{}: {:?}", graph.nodes[index].key, graph.fates[index]);
+    }
 }
 
 #[test]
