@@ -3,12 +3,16 @@
 use machinery::field::FieldError;
 use machinery::status::Status;
 use registry::{Admission, Operation, Review, Subresource};
+use schemas::admission::Features;
 use serde_json::Value;
 
 use crate::plane::MANIFEST_HASH;
 
 /// Defaults and validation of the Cluster API kinds.
-pub struct ClusterApiAdmission;
+pub struct ClusterApiAdmission {
+    /// What is switched on.
+    pub features: Features,
+}
 
 impl Admission for ClusterApiAdmission {
     fn mutate(&self, review: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
@@ -37,7 +41,7 @@ impl Admission for ClusterApiAdmission {
         if !concerns(review) {
             return Ok(());
         }
-        let found = schemas::admission::check(group, kind, object, review.old, review.dry_run);
+        let found = schemas::admission::check(group, kind, object, review.old, review.dry_run, self.features);
         warnings.extend(found.map_err(|errors| invalid(review, &errors))?);
         Ok(())
     }

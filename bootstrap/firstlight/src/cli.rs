@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use schemas::admission::{Features, Gates, Running};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::image::ImageOptions;
@@ -134,9 +135,48 @@ pub struct ServerOptions {
     /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub controllers: ControllerSelection,
+    /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
+    ///
+    /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
+    /// runs them decides.
+    #[arg(long, value_name = "GATE=true|false,…")]
+    pub feature_gates: Vec<Gates>,
     /// Starting machines over the network.
     #[command(flatten)]
     pub netboot: NetbootOptions,
+}
+
+impl ServerOptions {
+    /// What `--feature-gates` and `--controllers` say together.
+    ///
+    /// # Errors
+    /// A gate that the controllers which run do not implement.
+    pub fn features(&self) -> Result<Features, String> {
+        let running = Running { core: self.controllers.core, kubeadm: self.controllers.kubeadm };
+        let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
+        match asked.not_implemented(running).as_slice() {
+            [] => Ok(Gates::left_to_others(running).and(&asked).features()),
+            names => Err(format!(
+                "--feature-gates: the controllers of this program do not implement {}: run upstream's managers, and this with \
+                 --controllers none",
+                names.join(", ")
+            )),
+        }
+    }
+}
+
+impl Cli {
+    /// What clap does not see of the command line: options that do not go together.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        match &self.command {
+            Command::Up(options) => options.server.features().map(drop),
+            Command::Serve(options) => options.features().map(drop),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The stores.
@@ -294,6 +334,32 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn feature_gates_go_with_the_controllers() {
+        let features = |arguments: &[&str]| {
+            let cli = Cli::try_parse_from(["firstlight", "serve"].iter().chain(arguments))
+                .map_err(|error| error.to_string())?;
+            let Command::Serve(options) = cli.command else { return Err("not serve".to_owned()) };
+            options.features()
+        };
+        let on = ["--feature-gates", "ClusterTopology=true"];
+        let none = ["--controllers", "none"];
+        assert_eq!(features(&[]), Ok(Features::default()));
+        assert!(
+            features(&on).unwrap_err().contains("do not implement ClusterTopology: run upstream's managers")
+        );
+        assert!(features(&none).unwrap().cluster_topology, "whoever runs the controllers decides");
+        assert!(features(&[on, none].concat()).unwrap().cluster_topology);
+        let off = ["--feature-gates", "ClusterTopology=false", "--feature-gates=MachinePool=false"];
+        let both = features(&[off.as_slice(), &none].concat()).unwrap();
+        assert!(!both.cluster_topology && !both.machine_pool && both.runtime_sdk);
+        assert!(
+            features(&["--feature-gates", "Topology=true"])
+                .unwrap_err()
+                .contains("there are ClusterResourceSet, ")
+        );
     }
 
     #[test]

@@ -31,6 +31,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
+    if let Err(error) = cli.check() {
+        command_line().error(clap::error::ErrorKind::ArgumentConflict, error).exit();
+    }
     logging::start(!matches!(cli.command, Command::Serve(_) | Command::Controllers(_)));
     // Scripts know clusterctl's errors by their first word.
     let program = if matches!(cli.command, Command::Verb(_)) { "Error" } else { "firstlight" };

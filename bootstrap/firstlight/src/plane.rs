@@ -16,6 +16,7 @@ use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
+use schemas::admission::Features;
 use serde_json::Value;
 use serving::{Server, VersionInfo};
 use store::Store;
@@ -81,12 +82,26 @@ impl Plane {
         root_certificate: Option<String>,
         keys: TokenKeys,
     ) -> Result<Self> {
+        Self::start_with(store, doors, root_certificate, keys, Features::default()).await
+    }
+
+    /// As [`Plane::start`], with other features of Cluster API than upstream has on by default.
+    ///
+    /// # Errors
+    /// Those of [`Plane::start`].
+    pub async fn start_with(
+        store: Store,
+        doors: &Doors,
+        root_certificate: Option<String>,
+        keys: TokenKeys,
+        features: Features,
+    ) -> Result<Self> {
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
-            admission: vec![Arc::new(ClusterApiAdmission), Arc::new(rbac.clone())],
+            admission: vec![Arc::new(ClusterApiAdmission { features }), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
         let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)

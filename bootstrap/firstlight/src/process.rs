@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use engine::Manager;
 use engine::network::RealNetwork;
 use machinery::clock::Clock;
@@ -53,6 +53,7 @@ impl Process {
         open_files::raise_limit();
         let doors =
             Doors { clock: Clock::system(), random: Random::system(), network: Arc::new(RealNetwork) };
+        let features = options.features().map_err(|error| anyhow!(error))?;
         let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
         // Also for a store in memory: certificates and kubeconfig are this process's alone.
         let lock = store::DataDirectory::open(directory.path())?;
@@ -70,7 +71,7 @@ impl Process {
         });
         let store = open_store(lock.clone(), options.store, &doors.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
-        let plane = Plane::start(store, &doors, None, keys).await?;
+        let plane = Plane::start_with(store, &doors, None, keys, features).await?;
         inventory::record(&plane, options.controllers).await?;
         let certificates = certificates.await.context("the certificates could not be made")??;
 

@@ -26,6 +26,7 @@ async fn start(path: &Path) -> Process {
         kubeconfig: None,
         store: StoreChoice::Embedded,
         controllers: "none".parse().unwrap(),
+        feature_gates: Vec::new(),
         netboot: Default::default(),
     };
     Process::start(&options).await.unwrap()

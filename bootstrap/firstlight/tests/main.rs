@@ -1,5 +1,6 @@
 //! Commands of the program, against servers of their own.
 
 mod backup;
+mod features;
 mod image;
 mod metal;

@@ -32,6 +32,7 @@ fn options(place: &Path) -> ServerOptions {
         kubeconfig: None,
         store: StoreChoice::Memory,
         controllers: "none".parse().unwrap(),
+        feature_gates: Vec::new(),
         netboot: Default::default(),
     }
 }

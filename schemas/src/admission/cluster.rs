@@ -4,18 +4,15 @@ use std::net::IpAddr;
 
 use serde_json::json;
 
-use super::Request;
 use super::common::{self, Errors};
+use super::{Request, features};
 use crate::cluster::{Cluster, ClusterNetwork};
-
-const TOPOLOGY_OFF: &str =
-    "ClusterClass and Clusters made from one are not served yet: the feature ClusterTopology is off";
 
 pub fn cluster(request: Request<'_>, cluster: &Cluster, errors: &mut Errors) {
     common::name_as_label(cluster.metadata.name.as_deref(), errors);
     let spec = &cluster.spec;
     if spec.topology.is_some() && !request.features.cluster_topology {
-        errors.forbidden("spec.topology", TOPOLOGY_OFF);
+        errors.forbidden("spec.topology", features::off("ClusterTopology"));
     }
     if spec.infrastructure_ref.is_none() && spec.control_plane_ref.is_none() && spec.topology.is_none() {
         errors
@@ -62,6 +59,6 @@ fn is_cidr(text: &str) -> bool {
 
 pub fn cluster_class(request: Request<'_>, errors: &mut Errors) {
     if !request.features.cluster_topology && request.old.is_none() {
-        errors.forbidden("spec", TOPOLOGY_OFF);
+        errors.forbidden("spec", features::off("ClusterTopology"));
     }
 }

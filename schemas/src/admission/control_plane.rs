@@ -3,11 +3,11 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use super::Request;
 use super::common::{self, Errors, at, value_of};
 use super::control_plane_update;
 use super::kubeadm_config;
 use super::machine::{self, TaintsOf};
+use super::{Request, features};
 use crate::bootstrap::{ClusterConfiguration, KubeadmConfigSpec};
 use crate::controlplane::{KubeadmControlPlane, KubeadmControlPlaneRollout, KubeadmControlPlaneTemplate};
 
@@ -46,7 +46,7 @@ pub fn kubeadm_control_plane_template(
 ) {
     const FIELD: &str = "spec.template.spec";
     if request.old.is_none() && !request.features.cluster_topology {
-        errors.forbidden("spec", "ClusterClass is not served yet: the feature ClusterTopology is off");
+        errors.forbidden("spec", features::off("ClusterTopology"));
     }
     common::template_metadata("spec.template.metadata", template.spec.template.metadata.as_ref(), errors);
     if let Some(spec) = &template.spec.template.spec {

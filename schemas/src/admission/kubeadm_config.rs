@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Request;
 use super::common::Errors;
+use super::{Request, features};
 use crate::bootstrap::{
     DiskSetup, File, JoinConfiguration, KubeadmConfig, KubeadmConfigSpec, KubeadmConfigTemplate, User,
 };
@@ -100,14 +100,14 @@ fn discovery(field: &str, join: &JoinConfiguration, errors: &mut Errors) {
 }
 
 fn ignition(field: &str, spec: &KubeadmConfigSpec, request: Request<'_>, errors: &mut Errors) {
-    const OFF: &str = "Ignition is not written yet: the feature KubeadmBootstrapFormatIgnition is off";
+    let off = || features::off("KubeadmBootstrapFormatIgnition");
     let format_is_ignition = spec.format.as_deref() == Some("ignition");
     if !request.features.kubeadm_bootstrap_format_ignition {
         if format_is_ignition {
-            errors.forbidden(format_args!("{field}.format"), OFF);
+            errors.forbidden(format_args!("{field}.format"), off());
         }
         if spec.ignition.is_some() {
-            errors.forbidden(format_args!("{field}.ignition"), OFF);
+            errors.forbidden(format_args!("{field}.ignition"), off());
         }
         return;
     }

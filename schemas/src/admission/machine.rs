@@ -4,7 +4,7 @@ use machinery::names;
 use serde_json::json;
 
 use super::common::{self, Errors};
-use super::{Features, Request};
+use super::{Features, Request, features as gates};
 use crate::cluster::{Bootstrap, Machine, MachineNaming, MachineSpec, MachineTaint};
 use crate::naming;
 
@@ -66,7 +66,7 @@ pub fn taints(
         return;
     }
     if !features.machine_taint_propagation {
-        errors.forbidden(field, "taints are not put on nodes: the feature MachineTaintPropagation is off");
+        errors.forbidden(field, gates::off("MachineTaintPropagation"));
         return;
     }
     for (index, taint) in taints.iter().enumerate() {

@@ -5,9 +5,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use machinery::selector;
 use serde_json::{Map, Value};
 
-use super::Request;
 use super::common::{self, CLUSTER_NAME_LABEL, Errors, annotation};
 use super::machine::{self, TaintsOf};
+use super::{Request, features};
 use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
 
 const SKIP_PREFLIGHT_CHECKS: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
@@ -52,7 +52,7 @@ fn rolling_update(deployment: &MachineDeployment, errors: &mut Errors) {
 pub fn machine_pool(request: Request<'_>, pool: &MachinePool, errors: &mut Errors) {
     let spec = &pool.spec;
     if !request.features.machine_pool {
-        errors.forbidden("spec", "the feature MachinePool is off");
+        errors.forbidden("spec", features::off("MachinePool"));
     }
     common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
     const TEMPLATE: &str = "spec.template";

@@ -12,6 +12,7 @@ mod common;
 mod control_plane;
 mod control_plane_update;
 mod defaults;
+mod features;
 mod host_annotations;
 mod infrastructure;
 mod ipam;
@@ -28,6 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use common::{Errors, annotation};
+pub use features::{Features, Gates, Running};
 
 /// What a request does to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,36 +40,6 @@ pub enum Operation {
     Update,
     /// It goes away. Nothing here refuses that.
     Delete,
-}
-
-/// Optional parts of Cluster API, each off or on as upstream's feature gate of that name is by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Features {
-    /// `ClusterTopology`: ClusterClass, and Clusters made from one.
-    pub cluster_topology: bool,
-    /// `MachinePool`.
-    pub machine_pool: bool,
-    /// `MachineSetPreflightChecks`.
-    pub machine_set_preflight_checks: bool,
-    /// `MachineTaintPropagation`: `taints` of Machines.
-    pub machine_taint_propagation: bool,
-    /// `KubeadmBootstrapFormatIgnition`.
-    pub kubeadm_bootstrap_format_ignition: bool,
-    /// `RuntimeSDK`: ExtensionConfig.
-    pub runtime_sdk: bool,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        Self {
-            cluster_topology: false,
-            machine_pool: true,
-            machine_set_preflight_checks: true,
-            machine_taint_propagation: false,
-            kubeadm_bootstrap_format_ignition: false,
-            runtime_sdk: false,
-        }
-    }
 }
 
 /// One request, as the rules see it.
@@ -109,7 +81,7 @@ pub fn admit(
         return Ok(Vec::new());
     }
     let mut found = set_defaults(group, kind, new, old).err().unwrap_or_default();
-    match check(group, kind, new, old, dry_run) {
+    match check(group, kind, new, old, dry_run, Features::default()) {
         Ok(warnings) if found.is_empty() => return Ok(warnings),
         Ok(_) => {}
         Err(errors) => found.extend(errors),
@@ -142,9 +114,10 @@ pub fn check(
     new: &Value,
     old: Option<&Value>,
     dry_run: bool,
+    features: Features,
 ) -> Result<Vec<String>, Vec<FieldError>> {
     let mut errors = Errors::default();
-    validate(group, kind, Request { features: Features::default(), new, old, dry_run }, &mut errors);
+    validate(group, kind, Request { features, new, old, dry_run }, &mut errors);
     if errors.is_empty() { Ok(Vec::new()) } else { Err(errors.into_inner()) }
 }
 

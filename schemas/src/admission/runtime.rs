@@ -2,13 +2,13 @@
 
 use machinery::names;
 
-use super::Request;
 use super::common::{self, Errors};
+use super::{Request, features};
 use crate::runtime::{ClientConfig, ExtensionConfig};
 
 pub fn extension_config(request: Request<'_>, config: &ExtensionConfig, errors: &mut Errors) {
     if !request.features.runtime_sdk {
-        errors.forbidden("spec", "runtime extensions are not called yet: the feature RuntimeSDK is off");
+        errors.forbidden("spec", features::off("RuntimeSDK"));
     }
     let name = config.metadata.name.as_deref().unwrap_or_default();
     for problem in names::dns1123_label(name) {

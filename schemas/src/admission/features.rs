@@ -1,0 +1,233 @@
+//! Feature gates: upstream's names, upstream's syntax.
+
+use std::str::FromStr;
+
+/// Optional parts of Cluster API, each off or on as upstream's feature gate of that name is by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Features {
+    /// `ClusterTopology`: ClusterClass, and Clusters made from one.
+    pub cluster_topology: bool,
+    /// `MachinePool`.
+    pub machine_pool: bool,
+    /// `MachineSetPreflightChecks`.
+    pub machine_set_preflight_checks: bool,
+    /// `MachineTaintPropagation`: `taints` of Machines.
+    pub machine_taint_propagation: bool,
+    /// `KubeadmBootstrapFormatIgnition`.
+    pub kubeadm_bootstrap_format_ignition: bool,
+    /// `RuntimeSDK`: ExtensionConfig.
+    pub runtime_sdk: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self {
+            cluster_topology: false,
+            machine_pool: true,
+            machine_set_preflight_checks: true,
+            machine_taint_propagation: false,
+            kubeadm_bootstrap_format_ignition: false,
+            runtime_sdk: false,
+        }
+    }
+}
+
+/// Upstream's gates of 1.14: name, and whether it is alpha. Those that only managers read are accepted as well, so that one text serves
+/// both.
+const GATES: &[(&str, bool)] = &[
+    ("ClusterResourceSet", false),
+    ("ClusterTopology", true),
+    ("InPlaceUpdates", true),
+    ("KubeadmBootstrapFormatIgnition", true),
+    ("MachinePool", false),
+    ("MachineSetPreflightChecks", false),
+    ("MachineTaintPropagation", true),
+    ("MachineWaitForVolumeDetachConsiderVolumeAttachments", false),
+    ("PriorityQueue", false),
+    ("ReconcilerRateLimiting", false),
+    ("RuntimeSDK", true),
+];
+
+/// Who would have to implement a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Core,
+    Kubeadm,
+}
+
+/// What the controllers of this program do not implement: turned on beside them, objects would be accepted and nothing would happen.
+const NOT_IMPLEMENTED: &[(&str, Family)] = &[
+    ("ClusterTopology", Family::Core),
+    ("InPlaceUpdates", Family::Core),
+    ("KubeadmBootstrapFormatIgnition", Family::Kubeadm),
+    ("MachineTaintPropagation", Family::Core),
+    ("RuntimeSDK", Family::Core),
+];
+
+/// Which controllers of this program run beside the server. Where they do not, somebody else's do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Cluster, Machine, MachineSet, MachineDeployment.
+    pub core: bool,
+    /// KubeadmConfig, KubeadmControlPlane.
+    pub kubeadm: bool,
+}
+
+impl Running {
+    fn has(self, family: Family) -> bool {
+        match family {
+            Family::Core => self.core,
+            Family::Kubeadm => self.kubeadm,
+        }
+    }
+}
+
+/// Gates that somebody turned on or off: `ClusterTopology=true,MachinePool=false`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gates(Vec<(&'static str, bool)>);
+
+impl FromStr for Gates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut gates = Self::default();
+        for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| format!("{pair:?} has no value; write {pair}=true or {pair}=false"))?;
+            let value = boolean(value.trim())
+                .ok_or_else(|| format!("{value:?} is no value of {name}; write true or false"))?;
+            gates.set(name.trim(), value)?;
+        }
+        Ok(gates)
+    }
+}
+
+/// As Go reads it.
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+impl Gates {
+    /// On without being asked for: what only controllers can implement that are not `running`. Theirs is the decision.
+    pub fn left_to_others(running: Running) -> Self {
+        let theirs = NOT_IMPLEMENTED.iter().filter(|(_, family)| !running.has(*family));
+        Self(theirs.map(|(name, _)| (*name, true)).collect())
+    }
+
+    /// Both; what `others` say wins.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        self.0.extend(&others.0);
+        self
+    }
+
+    fn set(&mut self, name: &str, value: bool) -> Result<(), String> {
+        let is_meant = |(gate, alpha): &&(&'static str, bool)| match name {
+            "AllAlpha" => *alpha,
+            "AllBeta" => !*alpha,
+            name => *gate == name,
+        };
+        let found: Vec<_> = GATES.iter().filter(is_meant).map(|(gate, _)| (*gate, value)).collect();
+        if found.is_empty() {
+            let known: Vec<&str> = GATES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("there is no feature gate {name:?}; there are {}", known.join(", ")));
+        }
+        self.0.extend(found);
+        Ok(())
+    }
+
+    fn get(&self, name: &str) -> Option<bool> {
+        self.0.iter().rev().find(|(gate, _)| *gate == name).map(|(_, value)| *value)
+    }
+
+    /// Gates that are on and that the controllers which are `running` do not implement.
+    pub fn not_implemented(&self, running: Running) -> Vec<&'static str> {
+        let ours = NOT_IMPLEMENTED.iter().filter(|(_, family)| running.has(*family));
+        ours.map(|(name, _)| *name).filter(|name| self.get(name) == Some(true)).collect()
+    }
+
+    /// Upstream's defaults, but for these gates.
+    pub fn features(&self) -> Features {
+        let default = Features::default();
+        let get = |name: &str, default: bool| self.get(name).unwrap_or(default);
+        Features {
+            cluster_topology: get("ClusterTopology", default.cluster_topology),
+            machine_pool: get("MachinePool", default.machine_pool),
+            machine_set_preflight_checks: get(
+                "MachineSetPreflightChecks",
+                default.machine_set_preflight_checks,
+            ),
+            machine_taint_propagation: get("MachineTaintPropagation", default.machine_taint_propagation),
+            kubeadm_bootstrap_format_ignition: get(
+                "KubeadmBootstrapFormatIgnition",
+                default.kubeadm_bootstrap_format_ignition,
+            ),
+            runtime_sdk: get("RuntimeSDK", default.runtime_sdk),
+        }
+    }
+}
+
+/// What somebody is told who uses what a gate keeps off.
+pub(super) fn off(gate: &str) -> String {
+    if NOT_IMPLEMENTED.iter().any(|(name, _)| *name == gate) {
+        return format!(
+            "the feature gate {gate} is off: the controllers of this program do not implement it; where upstream's managers run \
+             instead, start the server with --controllers none --feature-gates {gate}=true"
+        );
+    }
+    format!("the feature gate {gate} is off: start the server with --feature-gates {gate}=true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_are_read_as_upstream_reads_them() {
+        let features = |text: &str| text.parse::<Gates>().map(|gates| gates.features());
+        assert_eq!(features(""), Ok(Features::default()));
+        let expected = Features { cluster_topology: true, machine_pool: false, ..Features::default() };
+        assert_eq!(features("ClusterTopology=true, MachinePool=F,PriorityQueue=0"), Ok(expected));
+        assert_eq!(
+            features("RuntimeSDK=true,RuntimeSDK=false"),
+            Ok(Features::default()),
+            "the last one counts"
+        );
+        let all = features("AllAlpha=true").unwrap();
+        let nobody = Running { core: false, kubeadm: false };
+        assert_eq!(all, Gates::left_to_others(nobody).features());
+        assert!(all.runtime_sdk && all.machine_pool && all.machine_taint_propagation);
+        assert!(!features("AllBeta=false").unwrap().machine_pool);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let wrong = |text: &str| text.parse::<Gates>().unwrap_err();
+        let unknown = wrong("ClusterTopologies=true");
+        assert!(
+            unknown.starts_with("there is no feature gate \"ClusterTopologies\"; there are "),
+            "{unknown}"
+        );
+        assert!(unknown.contains("ClusterTopology, ") && unknown.ends_with("RuntimeSDK"), "{unknown}");
+        assert!(wrong("MachinePool").contains("write MachinePool=true"));
+        assert!(wrong("MachinePool=on").contains("write true or false"));
+    }
+
+    #[test]
+    fn gates_without_a_controller_here() {
+        let gates: Gates = "ClusterTopology=true,MachinePool=true,RuntimeSDK=false".parse().unwrap();
+        let running = |core, kubeadm| Running { core, kubeadm };
+        assert_eq!(gates.not_implemented(running(true, true)), ["ClusterTopology"]);
+        assert!(gates.not_implemented(running(false, true)).is_empty());
+        assert_eq!(Gates::left_to_others(running(true, true)), Gates::default());
+        let left =
+            Gates::left_to_others(running(false, true)).and(&"RuntimeSDK=false".parse().unwrap()).features();
+        assert!(left.cluster_topology && !left.runtime_sdk && !left.kubeadm_bootstrap_format_ignition);
+        assert!(off("RuntimeSDK").ends_with("--controllers none --feature-gates RuntimeSDK=true"));
+    }
+}
