@@ -4,12 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+/// On a control plane Machine that is not terminated yet.
+const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";
+
 /// Follows all changes and notes what must not be.
 #[derive(Default)]
 pub struct Invariants {
     objects: BTreeMap<String, Value>,
     violations: Vec<String>,
     changes: u64,
+    /// Machines that the user deleted.
+    deleted: BTreeSet<String>,
 }
 
 impl Invariants {
@@ -35,6 +40,21 @@ impl Invariants {
     /// Objects that are not `there` are gone.
     pub fn forget_all_but(&mut self, there: &BTreeSet<&str>) {
         self.objects.retain(|key, _| there.contains(key.as_str()));
+    }
+
+    /// The user deletes the object with this key.
+    pub fn deletes(&mut self, key: &str) {
+        self.deleted.insert(key.to_owned());
+    }
+
+    /// What the user has deleted.
+    pub fn deleted(&self) -> &BTreeSet<String> {
+        &self.deleted
+    }
+
+    /// The object with this key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.objects.get(key)
     }
 
     /// What was violated.
@@ -89,7 +109,8 @@ impl Invariants {
         }
     }
 
-    /// While a cluster lives, one control plane machine goes at a time, and never the last.
+    /// While a cluster lives, one control plane machine goes at a time, and never the last. What the user deletes is deleted at once,
+    /// but terminated one at a time as well.
     fn quorum_is_kept(&mut self, machine: &Value) {
         let labels = &machine["metadata"]["labels"];
         let Some(control_plane) = labels["cluster.x-k8s.io/control-plane-name"].as_str() else { return };
@@ -98,17 +119,24 @@ impl Invariants {
         if owner.is_none_or(|owner| owner["metadata"]["deletionTimestamp"].is_string()) {
             return;
         }
-        let all = self.of_kind("Machine").filter(|other| {
-            other["metadata"]["labels"]["cluster.x-k8s.io/control-plane-name"] == control_plane
-        });
-        let (deleting, staying): (Vec<&Value>, Vec<&Value>) =
-            all.partition(|machine| machine["metadata"]["deletionTimestamp"].is_string());
-        let ready = staying.iter().filter(|machine| machine["status"]["nodeRef"].is_object()).count();
-        if deleting.len() > 1 || ready == 0 {
-            self.violations.push(format!(
-                "{} control plane machines go at once, {ready} with a node stay",
-                deleting.len()
-            ));
+        let all: Vec<(&String, &Value)> = self
+            .objects
+            .iter()
+            .filter(|(_, other)| other["kind"] == "Machine")
+            .filter(|(_, other)| {
+                other["metadata"]["labels"]["cluster.x-k8s.io/control-plane-name"] == control_plane
+            })
+            .collect();
+        let goes = |key: &String, machine: &Value| {
+            let held = machine["metadata"]["annotations"][HOOK].is_string() && self.deleted.contains(key);
+            machine["metadata"]["deletionTimestamp"].is_string() && !held
+        };
+        let (going, staying): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(key, machine)| goes(key, machine));
+        let ready = staying.iter().filter(|(_, machine)| machine["status"]["nodeRef"].is_object()).count();
+        if going.len() > 1 || ready == 0 {
+            self.violations
+                .push(format!("{} control plane machines go at once, {ready} with a node stay", going.len()));
         }
     }
 

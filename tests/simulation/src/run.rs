@@ -104,7 +104,8 @@ impl Progress<'_> {
                 let client = life.plane.client("user");
                 apply_all(&life.plane.registry, &client, &cluster(shape)?).await?;
             }
-            Step::Delete => delete(life).await?,
+            Step::Replace(count, _) => self.delete_machines(life, count).await?,
+            Step::Delete => delete(life, CLUSTER).await?,
         }
         let reached = tokio::time::timeout(STEP_LIMIT, self.follow(life, step, watcher)).await;
         match reached {
@@ -124,6 +125,24 @@ impl Progress<'_> {
             })
             .collect();
         self.rests.push(at_rest(&objects));
+        Ok(())
+    }
+
+    /// Deletes the first control plane Machines, the same ones in each life.
+    async fn delete_machines(&mut self, life: &Life, count: usize) -> Result<()> {
+        let is_control_plane = |object: &Value| {
+            object["kind"] == "Machine"
+                && object["metadata"]["labels"]["cluster.x-k8s.io/control-plane"].is_string()
+        };
+        if self.invariants.deleted().is_empty() {
+            let all = self.invariants.objects().filter(|(_, object)| is_control_plane(object));
+            let first: Vec<String> = all.take(count).map(|(key, _)| key.to_owned()).collect();
+            first.iter().for_each(|key| self.invariants.deletes(key));
+        }
+        for key in self.invariants.deleted().clone() {
+            let name = key.rsplit('/').next().unwrap_or_default();
+            delete(life, &format!("machines/{name}")).await?;
+        }
         Ok(())
     }
 
@@ -154,9 +173,12 @@ impl Progress<'_> {
     }
 }
 
-async fn delete(life: &Life) -> Result<()> {
+const CLUSTER: &str = "clusters/first";
+
+/// Deletes an object of Cluster API in the default namespace: its plural and name.
+async fn delete(life: &Life, object: &str) -> Result<()> {
     let client = life.plane.client("user");
-    let path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/first";
+    let path = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/{object}");
     let request = http::Request::delete(path).body(Vec::new())?;
     match client.request::<Value>(request).await {
         Ok(_) => Ok(()),

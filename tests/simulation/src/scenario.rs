@@ -10,6 +10,8 @@ use crate::manifests::Shape;
 pub enum Step {
     /// Applies the cluster in this shape and waits until it is there.
     Reach(Shape),
+    /// Deletes so many of the control plane's Machines at once, and waits until there are others in their place.
+    Replace(usize, Shape),
     /// Deletes the cluster and waits until nothing is left of it.
     Delete,
 }
@@ -34,6 +36,11 @@ pub const SHORT_LIFE: &[Step] = &[
     Step::Delete,
 ];
 
+const THREE: Shape = Shape { control_plane: 3, workers: 1, version: NEW };
+
+/// Create, delete two of three control plane Machines at once.
+pub const TWO_AT_ONCE: &[Step] = &[Step::Reach(THREE), Step::Replace(2, THREE)];
+
 /// What is still missing for `step`; empty when it is reached.
 pub fn missing(step: Step, invariants: &Invariants) -> Vec<String> {
     match step {
@@ -42,6 +49,12 @@ pub fn missing(step: Step, invariants: &Invariants) -> Vec<String> {
             left.into_iter().map(|key| format!("{key} is still there")).collect()
         }
         Step::Reach(shape) => missing_for(shape, invariants),
+        Step::Replace(_, shape) => {
+            let mut missing = missing_for(shape, invariants);
+            let deleted = invariants.deleted().iter().filter(|key| invariants.get(key).is_some());
+            missing.extend(deleted.map(|key| format!("{key} is still there")));
+            missing
+        }
     }
 }
 

@@ -4,5 +4,6 @@ mod fleet;
 mod metal_hosts;
 mod metal_redfish;
 mod ports;
+mod quorum;
 mod seeds;
 mod simulation;

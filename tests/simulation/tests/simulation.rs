@@ -4,7 +4,7 @@
 use simulation::parallel;
 use simulation::requests::{Kill, Moment};
 use simulation::run::run;
-use simulation::scenario::{SHORT_LIFE, WHOLE_LIFE};
+use simulation::scenario::{SHORT_LIFE, TWO_AT_ONCE, WHOLE_LIFE};
 
 #[test]
 fn a_seed_reproduces_every_request() {
@@ -44,4 +44,15 @@ fn killed_at_any_write_it_ends_where_it_would_have_ended() {
         }
     });
     assert!(failures.is_empty(), "{} of {} kills:\n{}", failures.len(), calm.writes, failures.join("\n"));
+}
+
+#[test]
+fn two_control_plane_machines_deleted_at_once_go_one_after_the_other() {
+    let calm = run(1, TWO_AT_ONCE, None).expect("seed 1");
+    // The second half of the writes are those of the replacement.
+    let failures = parallel::failures(1..9, |number| {
+        let kill = Kill { write: calm.writes * (8 + number) / 17, moment: Moment::After };
+        run(1, TWO_AT_ONCE, Some(kill)).err().map(|error| format!("{kill:?}: {error:#}"))
+    });
+    assert!(failures.is_empty(), "{} of 8 kills:\n{}", failures.len(), failures.join("\n"));
 }

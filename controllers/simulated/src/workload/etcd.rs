@@ -1,5 +1,6 @@
 //! The etcd of a workload cluster, as far as a control plane looks at it: its members. They are the etcd pods of the cluster, so
-//! that everything about them can be seen and changed with kubectl.
+//! that everything about them can be seen and changed with kubectl: a member whose pod is not ready is dead, and without a quorum of the
+//! living nothing is answered but how each member is.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ struct Replica {
     cluster_id: u64,
     leader_from: String,
     removed: bool,
+    dead: bool,
 }
 
 impl Etcd {
@@ -101,6 +103,9 @@ impl Etcd {
     async fn call(&self, pod: &str, path: &str, body: &[u8]) -> Result<Bytes, Failure> {
         let replicas = self.replicas().await?;
         let here = here(&replicas, pod)?;
+        if !has_quorum(&replicas) && path != etcd::STATUS {
+            return Err((etcd::UNAVAILABLE, "etcdserver: no leader".to_owned()));
+        }
         match path {
             etcd::MEMBER_LIST => {
                 let members = members(&replicas);
@@ -175,13 +180,34 @@ fn replica(pod: &Value) -> Option<Replica> {
         cluster_id: annotation(ETCD_CLUSTER_ID)?.parse().ok()?,
         leader_from: annotation(ETCD_LEADER_FROM).unwrap_or_default().to_owned(),
         removed: annotation(ETCD_MEMBER_REMOVED).is_some(),
+        dead: is_dead(pod),
     })
+}
+
+/// A pod that says that it is not ready has stopped; one that says nothing yet is just starting.
+fn is_dead(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] != "True")
+}
+
+/// Whether more than half of the members live.
+fn has_quorum(replicas: &[Replica]) -> bool {
+    let members = replicas.iter().filter(|replica| !replica.removed);
+    let (living, all) =
+        members.fold((0, 0), |(living, all), replica| (living + usize::from(!replica.dead), all + 1));
+    living > all / 2
 }
 
 /// The member that is asked. A removed member answers nothing, as a real one that has stopped.
 fn here<'a>(replicas: &'a [Replica], pod: &str) -> Result<&'a Replica, Failure> {
     let found = replicas.iter().find(|replica| replica.pod == pod);
     let here = found.ok_or_else(|| (etcd::UNAVAILABLE, format!("there is no member in pod {pod}")))?;
+    if here.dead {
+        return Err((etcd::UNAVAILABLE, format!("the member in pod {pod} does not run")));
+    }
     if here.removed {
         return Err((
             etcd::UNAVAILABLE,
@@ -211,7 +237,7 @@ fn members(replicas: &[Replica]) -> Vec<Member> {
 
 /// The member that leads since the latest time; where none was ever told to, the first.
 fn leader(replicas: &[Replica]) -> Option<&Replica> {
-    let present = replicas.iter().filter(|replica| !replica.removed);
+    let present = replicas.iter().filter(|replica| !replica.removed && !replica.dead && has_quorum(replicas));
     present.max_by(|a, b| a.leader_from.cmp(&b.leader_from).then_with(|| b.pod.cmp(&a.pod)))
 }
 
@@ -227,20 +253,36 @@ mod tests {
             cluster_id: 1,
             leader_from: leader_from.into(),
             removed,
+            dead: false,
         }
+    }
+
+    fn dead(name: &str) -> Replica {
+        Replica { dead: true, ..member(name, "", false) }
     }
 
     #[test]
     fn the_newest_leader_leads() {
-        let cases: [(&[Replica], Option<&str>); 4] = [
+        let cases: [(&[Replica], Option<&str>); 6] = [
             (&[], None),
             (&[member("a", "", false), member("b", "", false)], Some("a")),
             (&[member("a", "2026-01-01", false), member("b", "2026-01-02", false)], Some("b")),
             (&[member("a", "2026-01-01", false), member("b", "2026-01-02", true)], Some("a")),
+            (&[dead("a"), member("b", "", false), member("c", "", false)], Some("b")),
+            (&[dead("a"), member("b", "", false)], None),
         ];
         for (replicas, expected) in cases {
             assert_eq!(leader(replicas).map(|replica| replica.name.as_str()), expected);
         }
+    }
+
+    #[test]
+    fn a_dead_member_is_listed_and_does_not_answer() {
+        let replicas = [dead("a"), member("b", "", false), member("c", "", false)];
+        assert!(here(&replicas, "etcd-a").is_err());
+        assert!(here(&replicas, "etcd-b").is_ok());
+        assert_eq!(members(&replicas).len(), 3);
+        assert!(has_quorum(&replicas) && !has_quorum(&replicas[..2]) && has_quorum(&replicas[1..]));
     }
 
     #[test]
