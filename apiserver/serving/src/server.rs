@@ -144,7 +144,16 @@ impl Builder {
     }
 
     /// The server.
-    pub fn build(self) -> Server {
+    pub fn build(mut self) -> Server {
+        // What the embedder has mounted is found first.
+        let given =
+            |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
+        let taken: Vec<_> = self.options.connects.iter().map(given).collect();
+        let mut own = crate::pods::all(&self.registry, &self.clock);
+        own.retain(|one| {
+            !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
+        });
+        self.options.connects.extend(own);
         Server {
             shared: Arc::new(Shared {
                 registry: self.registry,
