@@ -110,7 +110,7 @@ impl Registry {
             }
             let mut object = self.show_unstored(served, document.unversioned()).await?;
             if !given.is_empty()
-                && let Some(mut shown) = machinery::decode::own(&object)
+                && let Ok(mut shown) = machinery::decode::own::<Value>(&object)
             {
                 shown["metadata"]["resourceVersion"] = given.into();
                 object = crate::document::text(&shown);

@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<Lines>,
     /// Cancelled when the server stops: watches end.
     pub(crate) stop: CancellationToken,
+    /// How each user last acted as another.
+    pub(crate) last_modes: access::impersonate::LastModes,
 }
 
 pub(crate) struct Options {
@@ -164,6 +166,7 @@ impl Builder {
                 masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
                 large: Flows::new(limits::LARGE_REQUESTS, limits::FLOW_LARGE_REQUESTS),
+                last_modes: access::impersonate::LastModes::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
                 lines: Arc::default(),

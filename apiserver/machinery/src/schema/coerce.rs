@@ -130,7 +130,7 @@ fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Resu
         if !known {
             unknown.note(|| format!("{path}.{key}"));
         }
-        prune_items(key, value, &format!("{path}.{key}"), &mut removed);
+        prune_items(key, value, &format!("{path}.{key}"), unknown);
         known && !empty(key, value)
     });
     match failure {
@@ -150,14 +150,14 @@ fn item_fields(key: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-fn prune_items(key: &str, value: &mut Value, path: &str, removed: &mut Vec<String>) {
+fn prune_items(key: &str, value: &mut Value, path: &str, unknown: &mut Problems) {
     let (Some(fields), Some(items)) = (item_fields(key), value.as_array_mut()) else { return };
     for (index, item) in items.iter_mut().enumerate() {
         let Some(item) = item.as_object_mut() else { continue };
         item.retain(|name, _| {
             let known = fields.contains(&name.as_str());
             if !known {
-                removed.push(format!("{path}[{index}].{name}"));
+                unknown.note(|| format!("{path}[{index}].{name}"));
             }
             known
         });

@@ -57,7 +57,7 @@ impl Eviction {
         let budgets = served(&self.registry, "policy", "poddisruptionbudgets")?;
         let listed =
             self.registry.list(&mut context.clone(), &budgets, namespace, &ListOptions::default()).await?;
-        let all = listed.items.iter().filter_map(|item| machinery::decode::own(&item.object));
+        let all = listed.items.iter().filter_map(|item| machinery::decode::own(&item.object).ok());
         let mut own = all.filter(|budget| selects(budget, pod));
         let Some(budget) = own.next() else { return Ok(()) };
         if own.next().is_some() {

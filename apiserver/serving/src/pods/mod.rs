@@ -75,7 +75,7 @@ async fn object(
 ) -> Result<Value, Status> {
     let served = served(registry, "", plural)?;
     let bytes = registry.get(&served, namespace, name, Subresource::None, "").await?;
-    machinery::decode::own(&bytes).ok_or_else(|| Status::not_found(core(plural), name))
+    machinery::decode::own(&bytes).map_err(|_| Status::not_found(core(plural), name))
 }
 
 /// The body of a request that does something to the object of the path, and how the answer is written.
