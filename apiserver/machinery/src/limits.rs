@@ -89,6 +89,9 @@ pub const MAX_PATTERN_SIZE: u64 = 200_000;
 /// States of all patterns of one CustomResourceDefinition.
 pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
 
+/// Values that one step of a path finds. Columns show the first one.
+pub const MAX_PATH_VALUES: usize = 10_000;
+
 /// Compiled patterns of schemas that are kept to be shared.
 pub const MAX_SHARED_PATTERNS: usize = 256;
 

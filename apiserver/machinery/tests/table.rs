@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
-use machinery::table::{Column, human_duration};
+use machinery::limits::MAX_PATH_VALUES;
+use machinery::table::{Column, Path, human_duration};
 use serde_json::{Value, json};
 
 fn now() -> DateTime<Utc> {
@@ -88,5 +89,28 @@ fn ages() {
     ];
     for (seconds, wanted) in table {
         assert_eq!(human_duration(Duration::seconds(seconds)), wanted, "{seconds} s");
+    }
+}
+
+#[test]
+fn values_below_and_unions() {
+    let object =
+        json!({"a": {"name": "n", "b": [{"name": "m"}, {"c": {"name": "o"}}]}, "list": ["x", "y", "z"]});
+    let shown = |path: &str| -> Vec<Value> {
+        Path::parse(path).unwrap().find(&object).into_iter().cloned().collect()
+    };
+    assert_eq!(shown("..name"), ["n", "m", "o"]);
+    assert_eq!(shown(".a.b..name"), ["m", "o"]);
+    assert_eq!(shown(".list[2,0]"), ["z", "x"]);
+    assert_eq!(shown(".list[0,9]"), ["x"]);
+}
+
+#[test]
+fn as_many_values_as_are_allowed() {
+    for count in [MAX_PATH_VALUES - 1, MAX_PATH_VALUES, MAX_PATH_VALUES + 1] {
+        let object = json!({"items": vec![json!({"a": 1}); count]});
+        let found = Path::parse(".items[*].a").unwrap().find(&object).len();
+        assert_eq!(found, count.min(MAX_PATH_VALUES));
+        assert!(Path::parse("........a").unwrap().find(&object).len() <= MAX_PATH_VALUES);
     }
 }

@@ -68,11 +68,7 @@ impl Context {
     /// A request of the server itself, under the name of one of its controllers.
     pub fn internal(manager: &str) -> Self {
         Self {
-            user: User {
-                name: INTERNAL.into(),
-                uid: String::new(),
-                groups: vec!["system:masters".into()],
-            },
+            user: User { name: INTERNAL.into(), uid: String::new(), groups: vec!["system:masters".into()] },
             field_manager: manager.to_owned(),
             field_validation: FieldValidation::Ignore,
             ..Self::default()

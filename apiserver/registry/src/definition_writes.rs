@@ -22,7 +22,11 @@ pub(crate) fn is_crd(served: &Served) -> bool {
 
 /// What a definition says and the names that it has, as a number. Another definition of the name is another one.
 pub(crate) fn shape(object: &Value) -> u64 {
-    let said = [meta::uid(object).to_owned(), object["spec"].to_string(), object["status"]["acceptedNames"].to_string()];
+    let said = [
+        meta::uid(object).to_owned(),
+        object["spec"].to_string(),
+        object["status"]["acceptedNames"].to_string(),
+    ];
     machinery::hash::fnv1a_64(said.join("\n").as_bytes())
 }
 

@@ -125,13 +125,7 @@ impl Definitions {
     }
 
     /// `shape`: equal for definitions that say the same.
-    pub(crate) fn insert(
-        &mut self,
-        definition: Definition,
-        changed_at: u64,
-        terminating: bool,
-        shape: u64,
-    ) {
+    pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool, shape: u64) {
         let key = (definition.group.clone(), definition.plural.clone());
         let strategy = strategy::of(&definition);
         let definition = Arc::new(definition);

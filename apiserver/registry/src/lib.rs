@@ -24,6 +24,7 @@
 //! - Authorisation has happened before; admission happens inside, through [`Admission`].
 
 mod admission;
+mod binding;
 mod builtin;
 pub mod context;
 mod conversion;

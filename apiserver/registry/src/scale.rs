@@ -168,7 +168,6 @@ fn blocked(object: &Value, path: &str) -> Option<FieldError> {
     None
 }
 
-
 fn check_counts(object: &Value, paths: &[&String]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for path in paths {
@@ -250,7 +249,9 @@ fn built_in(target: &Target<'_>) -> bool {
 /// 400: what was put cannot be read as a Scale.
 fn undecodable(target: &Target<'_>, problem: &str) -> Status {
     if built_in(target) {
-        return Status::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {problem}"));
+        return Status::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: {problem}"
+        ));
     }
     Status::bad_request("no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"")
 }
@@ -285,9 +286,7 @@ impl Registry {
             let patch::Patched { object: mut patched, mut problems } = match &body {
                 PatchBody::Json(text) => patch::json_patch(live, text)?,
                 PatchBody::Merge(text) => patch::merge_patch(live, text)?,
-                PatchBody::Strategic(text) => {
-                    patch::strategic_merge_patch(live, text, ownership::schema())?
-                }
+                PatchBody::Strategic(text) => patch::strategic_merge_patch(live, text, ownership::schema())?,
                 PatchBody::Apply { .. } => return Err(Status::internal("an apply is no patch of an object")),
             };
             let before = patched.clone();
@@ -423,8 +422,7 @@ fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64)
     if !given.is_empty() && given != found {
         let GroupResource { group, resource } = target.served.resource();
         let resource = format!("{resource}/scale");
-        let why =
-            format!("Precondition failed: UID in precondition: {given}, UID in object meta: {found}");
+        let why = format!("Precondition failed: UID in precondition: {given}, UID in object meta: {found}");
         return Err(Status::conflict(GroupResource { group, resource: &resource }, target.name, &why));
     }
     Ok(())
@@ -432,7 +430,9 @@ fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64)
 
 /// Why a patched Scale is none.
 fn wrong_kind(api_version: &str, kind: &str) -> String {
-    format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\"")
+    format!(
+        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+    )
 }
 
 fn as_scale(target: &Target<'_>, written: &Written) -> Result<Written, Status> {

@@ -212,11 +212,7 @@ impl WatchState {
 
 /// Waits until the definition of a custom resource says something else, or is gone: whoever watches comes back and is served by
 /// the new one. Built-in kinds stay what they are.
-async fn replaced(
-    definitions: &mut tokio::sync::watch::Receiver<u64>,
-    registry: &Registry,
-    served: &Served,
-) {
+async fn replaced(definitions: &mut tokio::sync::watch::Receiver<u64>, registry: &Registry, served: &Served) {
     if served.definition.built_in {
         return std::future::pending().await;
     }

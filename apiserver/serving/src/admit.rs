@@ -38,7 +38,7 @@ impl Shared {
         request: Request<'_>,
     ) -> Result<User, Status> {
         let authorizer = &*self.options.authorizer;
-        let other = impersonate::impersonate(&request.of(&user), headers, authorizer)?;
+        let other = impersonate::impersonate(&request.of(&user), headers, authorizer, &self.last_modes)?;
         let user = other.unwrap_or(user);
         match self.denial(&user, request) {
             None => Ok(user),

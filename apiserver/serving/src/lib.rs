@@ -36,6 +36,7 @@ mod metrics;
 mod negotiate;
 mod nonresource;
 mod openapi;
+mod pods;
 mod query;
 mod reads;
 mod refusal;

@@ -142,7 +142,9 @@ pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Stat
     let media = clauses.iter().find_map(|clause| accept(clause, offer)).ok_or_else(not_acceptable)?;
     if offer.streams && media.encoding == Encoding::Yaml {
         let streams = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-        return Err(Status::not_acceptable(format!("only the following media types are accepted: {streams}")));
+        return Err(Status::not_acceptable(format!(
+            "only the following media types are accepted: {streams}"
+        )));
     }
     Ok(media)
 }
@@ -157,8 +159,7 @@ pub(crate) fn meets(headers: &HeaderMap, subtypes: &[&str]) -> bool {
     asks_nothing(headers)
         || clauses(headers).iter().any(|clause| {
             (clause.media_type, clause.subtype) == ("*", "*")
-                || (clause.media_type == "application"
-                    && subtypes.contains(&clause.subtype))
+                || (clause.media_type == "application" && subtypes.contains(&clause.subtype))
         })
 }
 

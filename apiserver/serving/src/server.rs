@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<Lines>,
     /// Cancelled when the server stops: watches end.
     pub(crate) stop: CancellationToken,
+    /// How each user last acted as another.
+    pub(crate) last_modes: access::impersonate::LastModes,
 }
 
 pub(crate) struct Options {
@@ -144,7 +146,16 @@ impl Builder {
     }
 
     /// The server.
-    pub fn build(self) -> Server {
+    pub fn build(mut self) -> Server {
+        // What the embedder has mounted is found first.
+        let given =
+            |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
+        let taken: Vec<_> = self.options.connects.iter().map(given).collect();
+        let mut own = crate::pods::all(&self.registry, &self.clock);
+        own.retain(|one| {
+            !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
+        });
+        self.options.connects.extend(own);
         Server {
             shared: Arc::new(Shared {
                 registry: self.registry,
@@ -155,6 +166,7 @@ impl Builder {
                 masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
                 large: Flows::new(limits::LARGE_REQUESTS, limits::FLOW_LARGE_REQUESTS),
+                last_modes: access::impersonate::LastModes::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
                 lines: Arc::default(),

@@ -12,6 +12,7 @@ use http::HeaderMap;
 use machinery::field::quote;
 use machinery::names::dns1123_subdomain;
 use machinery::status::Status;
+use parking_lot::Mutex;
 
 use crate::attributes::{Attributes, Resource};
 use crate::authorize::{Authorizer, Decision, forbidden};
@@ -66,15 +67,41 @@ impl Mode {
     }
 }
 
+/// Askers whose last mode is remembered.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// The mode by which each asker was last allowed to act as somebody else. It is tried first, so that a refusal says what that mode
+/// lacks, which is the one that the asker uses.
+#[derive(Debug, Default)]
+pub struct LastModes(Mutex<BTreeMap<String, Mode>>);
+
+impl LastModes {
+    fn get(&self, asker: &str) -> Option<Mode> {
+        self.0.lock().get(asker).copied()
+    }
+
+    fn set(&self, asker: &str, mode: Mode) {
+        let mut modes = self.0.lock();
+        if modes.get(asker) == Some(&mode) {
+            return;
+        }
+        if modes.len() >= MAX_REMEMBERED {
+            modes.clear();
+        }
+        modes.insert(asker.to_owned(), mode);
+    }
+}
+
 /// The user that the request acts as, `None` when it has no impersonation headers. `attributes` are the request's.
 ///
 /// # Errors
 /// 400 when the headers can't be understood, or name groups, a uid or extra but no user; 403 when the user may not impersonate,
-/// with what the first mode that is for such users lacks.
+/// with what the first mode that is for such users lacks: the last one that was allowed goes first.
 pub fn impersonate(
     attributes: &Attributes<'_>,
     headers: &HeaderMap,
     authorizer: &dyn Authorizer,
+    last: &LastModes,
 ) -> Result<Option<User>, Status> {
     let Some(asked) = headers::requested(headers)? else { return Ok(None) };
     if asked.name.is_empty() {
@@ -82,9 +109,15 @@ pub fn impersonate(
         return Err(Status::bad_request(format!("requested {asked} without impersonating a user name")));
     }
     let mut refusal = None;
-    for mode in MODES.into_iter().filter(|mode| mode.is_for(&asked, attributes.user)) {
-        match (Check { mode, asker: attributes.user, authorizer }).check(attributes, &asked) {
-            Ok(()) => return Ok(Some(complete(asked, mode))),
+    let asker = attributes.user;
+    let first = last.get(&asker.name);
+    let others = MODES.into_iter().filter(|mode| Some(*mode) != first);
+    for mode in first.into_iter().chain(others).filter(|mode| mode.is_for(&asked, asker)) {
+        match (Check { mode, asker, authorizer }).check(attributes, &asked) {
+            Ok(()) => {
+                last.set(&asker.name, mode);
+                return Ok(Some(complete(asked, mode)));
+            }
             Err(status) => drop(refusal.get_or_insert(status)),
         }
     }

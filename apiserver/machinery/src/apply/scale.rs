@@ -77,7 +77,8 @@ pub fn with_managers(view: Value, object: &Value, path: &[&str]) -> Value {
     let (there, here) = (one_field(path), one_field(&["spec", "replicas"]));
     let mut managers = Managers::new();
     for (id, owned) in managers_of(object).into_iter().filter(|(_, owned)| has(owned, &there)) {
-        let api_version = if id.operation == Operation::Apply { String::new() } else { API_VERSION.to_owned() };
+        let api_version =
+            if id.operation == Operation::Apply { String::new() } else { API_VERSION.to_owned() };
         let owned = Owned { set: here.clone(), api_version: API_VERSION.to_owned(), time: owned.time };
         managers.insert(ManagerId { api_version, ..id }, owned);
     }
@@ -125,7 +126,9 @@ pub fn to_object(object: Value, scale: &Value, path: &[&str], api_version: &str)
         entries.push((id, Owned { set: there.clone(), api_version: api_version.to_owned(), time }));
     }
     let mut object = without_managed_fields(object);
-    if let (Some(fields), Some(metadata)) = (managed::encode_entries(entries), meta::metadata_mut(&mut object)) {
+    if let (Some(fields), Some(metadata)) =
+        (managed::encode_entries(entries), meta::metadata_mut(&mut object))
+    {
         metadata.insert("managedFields".to_owned(), fields);
     }
     object

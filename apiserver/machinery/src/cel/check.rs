@@ -168,8 +168,7 @@ fn shown(source: &str, problem: &Problem) -> String {
     let text = source.lines().nth(line).unwrap_or_default();
     let text = text.replace('\t', " ");
     // What stands below a wide letter is wide.
-    let dots: String =
-        text.chars().take(column).map(|c| if c.len_utf8() > 1 { '．' } else { '.' }).collect();
+    let dots: String = text.chars().take(column).map(|c| if c.len_utf8() > 1 { '．' } else { '.' }).collect();
     let mark = if text.chars().nth(column).is_some_and(|c| c.len_utf8() > 1) { '＾' } else { '^' };
     format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}{mark}", line + 1, column + 1, problem.message)
 }
@@ -331,10 +330,8 @@ impl<'s> Checker<'s> {
             ExprKind::Select(select) => self.select(expr.at, select, locals),
             ExprKind::Call(call) => self.call(expr.at, call, locals),
             ExprKind::List(items) => {
-                let found: Vec<Type<'s>> = items
-                    .iter()
-                    .map(|(optional, item)| self.item(*optional, item, locals))
-                    .collect();
+                let found: Vec<Type<'s>> =
+                    items.iter().map(|(optional, item)| self.item(*optional, item, locals)).collect();
                 Type::List(Rc::new(join(found)))
             }
             ExprKind::Map(entries) => {
@@ -411,8 +408,7 @@ impl<'s> Checker<'s> {
         if let Some(target) = &call.target {
             let qualified = match &target.kind {
                 ExprKind::Ident(space) if self.variable(space, locals).is_none() => {
-                    Some(format!("{space}.{name}"))
-                        .filter(|name| !overloads(name).is_empty())
+                    Some(format!("{space}.{name}")).filter(|name| !overloads(name).is_empty())
                 }
                 _ => None,
             };
@@ -537,9 +533,8 @@ impl<'s> Checker<'s> {
     /// Macros that choose what they take in stand for `condition ? taken : left`, which is what errors show.
     fn expect_condition(&mut self, at: usize, found: &Type<'s>, made: &Type<'s>) {
         if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
-            let message = format!(
-                "found no matching overload for '_?_:_' applied to '({found}, {made}, {made})'"
-            );
+            let message =
+                format!("found no matching overload for '_?_:_' applied to '({found}, {made}, {made})'");
             self.fail(at, message);
         }
     }

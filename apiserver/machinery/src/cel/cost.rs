@@ -106,10 +106,7 @@ impl<'s> Estimate<'_, 's> {
             ExprKind::Text(text) => literal(text.chars().count()),
             ExprKind::Bytes(bytes) => literal(bytes.len()),
             ExprKind::Int(n) => Node { literal: Some(u64::try_from(*n).unwrap_or(0)), ..literal(1) },
-            ExprKind::Null
-            | ExprKind::Bool(_)
-            | ExprKind::Uint(_)
-            | ExprKind::Double(_) => literal(1),
+            ExprKind::Null | ExprKind::Bool(_) | ExprKind::Uint(_) | ExprKind::Double(_) => literal(1),
             ExprKind::Ident(name) => self.ident(expr, name),
             ExprKind::Select(select) => self.select(expr, select),
             ExprKind::Call(call) => self.call(expr, call),

@@ -164,7 +164,10 @@ impl<'s> Walk<'_, 's> {
             Err(Refused::Template(why)) => self.fail(at, why),
             Ok((_, used)) if items.len() > used => {
                 let given = items.len();
-                self.fail(at, format!("too many arguments supplied to string.format (expected {used}, got {given})"));
+                self.fail(
+                    at,
+                    format!("too many arguments supplied to string.format (expected {used}, got {given})"),
+                );
             }
             Ok(_) => {}
         }
@@ -174,7 +177,9 @@ impl<'s> Walk<'_, 's> {
     fn writable(&self, clause: Clause, expr: &Expr) -> Option<Problem> {
         let own = clause.check(self.kind(expr)).map(|message| Problem { at: expr.at, message });
         let inside = clause.looks_inside() && matches!(expr.kind, ExprKind::List(_) | ExprKind::Map(_));
-        own.or_else(|| parts(expr).into_iter().filter(|_| inside).find_map(|part| self.writable(clause, part)))
+        own.or_else(|| {
+            parts(expr).into_iter().filter(|_| inside).find_map(|part| self.writable(clause, part))
+        })
     }
 }
 
@@ -184,7 +189,8 @@ fn mismatch(wanted: &Type<'_>, found: &Type<'_>) -> String {
 
 /// Whether two types are the same; an empty list or map inside of them has any.
 fn is_same(a: &Type<'_>, b: &Type<'_>) -> bool {
-    let inner = |a: &Type<'_>, b: &Type<'_>| matches!(a, Type::Dyn) || matches!(b, Type::Dyn) || is_same(a, b);
+    let inner =
+        |a: &Type<'_>, b: &Type<'_>| matches!(a, Type::Dyn) || matches!(b, Type::Dyn) || is_same(a, b);
     match (a, b) {
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => inner(a, b),
         (Type::Map(key, value), Type::Map(key2, value2)) => inner(key, key2) && inner(value, value2),

@@ -131,11 +131,8 @@ fn apply_one(object: &mut Value, operation: &Value, written: &Value) -> Option<(
         }
         "test" => {
             let wanted = written.get("value").unwrap_or(&Value::Null);
-            let found = if path.is_whole() {
-                &*object
-            } else {
-                member(object, &path)?.unwrap_or(&Value::Null)
-            };
+            let found =
+                if path.is_whole() { &*object } else { member(object, &path)?.unwrap_or(&Value::Null) };
             (found == wanted).then_some(())
         }
         _ => None,

@@ -36,7 +36,7 @@ pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
     };
     let unknown = json::check_operations(operations).map_err(undecodable)?;
     // Decoding takes 1.0 for 1, a test does not.
-    let written: Vec<Value> = serde_json::from_slice(body).unwrap_or_default();
+    let written: Vec<Value> = decode::own(body).unwrap_or_default();
     let object = json::apply(object.clone(), operations, &written)?;
     let problems = decoded.problems.into_iter().chain(unknown);
     let problems = problems.map(|problem| format!("json patch {problem}")).collect();

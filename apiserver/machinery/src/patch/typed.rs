@@ -34,7 +34,7 @@ pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
         (Some(Kind::Array), _) => cannot_restore("slice"),
         (Some(Kind::String), Value::String(text)) if is_bytes(schema) => {
             crate::go_base64::check(text).map_err(|problem| format!("error decoding from json: {problem}"))
-        },
+        }
         (Some(Kind::String), _) if is_bytes(schema) => cannot_restore("slice"),
         (Some(Kind::String), Value::String(_))
         | (Some(Kind::Boolean), Value::Bool(_))

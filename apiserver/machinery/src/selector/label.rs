@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::names::{qualified_name, label_value};
+use crate::names::{label_value, qualified_name};
 
 /// A parsed label selector: all requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use crate::limits::MAX_PATH_FILTERS;
+use crate::limits::{MAX_PATH_FILTERS, MAX_PATH_VALUES};
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,11 @@ pub struct Path(Vec<Step>);
 enum Step {
     Field(String),
     Index(i64),
-    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+    Slice {
+        start: Option<i64>,
+        end: Option<i64>,
+        step: i64,
+    },
     Every,
     /// Every value below, the nearer ones first, and the value itself: `..name`
     Below,
@@ -87,11 +91,11 @@ impl Path {
         Ok(Self(steps))
     }
 
-    /// The values at the path, in order.
+    /// The values at the path, in order; of more than [`MAX_PATH_VALUES`] the first.
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         let mut found = vec![object];
         for step in &self.0 {
-            found = found.into_iter().flat_map(|value| step.values(value)).collect();
+            found = found.into_iter().flat_map(|value| step.values(value)).take(MAX_PATH_VALUES).collect();
         }
         found
     }
@@ -159,7 +163,7 @@ fn brackets(text: &str, filters: usize) -> Result<Step, String> {
         return Ok(Step::Filter(Filter::parse(expression, filters + 1)?));
     }
     if text.contains(',') {
-        return text.split(',').map(|part| brackets(part, filters)).collect::<Result<_, _>>().map(Step::Union);
+        return text.split(',').map(|one| brackets(one, filters)).collect::<Result<_, _>>().map(Step::Union);
     }
     let number = |part: &str| -> Result<Option<i64>, String> {
         let part = part.trim();

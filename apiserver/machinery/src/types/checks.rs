@@ -7,9 +7,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrorKind};
-use crate::schema::names::{
-    dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name,
-};
+use crate::schema::names::{dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name};
 
 /// A check: its name and its arguments.
 type Check = (&'static str, &'static str);

@@ -112,7 +112,9 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
             template["metadata"]["labels"] = Value::Null;
             template["metadata"]["annotations"] = Value::Null;
             for list in ["containers", "initContainers"] {
-                for container in template["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                for container in
+                    template["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten()
+                {
                     container["resources"] = Value::Null;
                 }
             }
@@ -135,7 +137,8 @@ const OWN_PODS: &str = "batch.kubernetes.io/controller-uid";
 /// The selector fits the template, and is the server's unless the Job says that it has its own.
 fn own_pods(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let labels_only = spec["selector"].as_object().is_some_and(|selector| selector.keys().eq(["matchLabels"]));
+    let labels_only =
+        spec["selector"].as_object().is_some_and(|selector| selector.keys().eq(["matchLabels"]));
     let own = spec["selector"]["matchLabels"].as_object();
     let generated = labels_only && own.is_some_and(|labels| labels.keys().eq([OWN_PODS]));
     if spec["manualSelector"] != true && !spec["selector"].is_null() && !generated {
@@ -178,7 +181,9 @@ fn job(spec: &Value) -> Vec<FieldError> {
     }
     let parallelism = spec["parallelism"].as_i64().unwrap_or(0);
     if indexed && parallelism > INDEXED_PARALLELISM_MAX {
-        let why = format!("must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed");
+        let why = format!(
+            "must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed"
+        );
         errors.push(invalid("spec.parallelism", parallelism, why));
     }
     if let Some(manager) = spec["managedBy"].as_str()

@@ -53,7 +53,9 @@ pub(super) const POD: Rules = Rules {
 /// The first of `podIPs` and `podIP` are the same address.
 fn pod_addresses(pod: &mut Value) {
     let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else { return };
-    let given = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    let given = |value: Option<&Value>| {
+        value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
     let first = given(status.get("podIPs").and_then(|list| list.get(0)).and_then(|one| one.get("ip")));
     match (given(status.get("podIP")), first) {
         (Some(address), None) => {

@@ -36,7 +36,8 @@ fn forget(service: &mut Value, old: &Value) {
     let (now, before) = (&service["spec"], &old["spec"]);
     let outside = |spec: &Value| {
         matches!(spec["type"].as_str(), Some("NodePort" | "LoadBalancer"))
-            || spec["type"] == "ClusterIP" && spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty())
+            || spec["type"] == "ClusterIP"
+                && spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty())
     };
     let same = |field: &str| now[field] == before[field];
     let mut gone: Vec<&str> = Vec::new();

@@ -8,10 +8,36 @@ use super::default::{forbidden, invalid, required};
 
 /// The sources in the order in which a real server looks at them: the first is the one, the others are too many.
 const SOURCES: [&str; 30] = [
-    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
-    "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc",
-    "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk",
-    "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
 ];
 
 /// How errors of too many sources name some of them.
@@ -31,7 +57,8 @@ pub(super) fn check(volume: &Value, path: &str, errors: &mut Vec<FieldError>) {
         None => errors.push(required(path, "must specify a volume type")),
     }
     for source in found {
-        errors.push(forbidden(format!("{path}.{}", shown(source)), "may not specify more than 1 volume type"));
+        errors
+            .push(forbidden(format!("{path}.{}", shown(source)), "may not specify more than 1 volume type"));
     }
 }
 

@@ -86,7 +86,9 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
                 storage(&claim["spec"], &format!("spec.volumeClaimTemplates[{at}]"), &mut found);
             }
         }
-        ("apps", "Deployment" | "ReplicaSet") | ("batch", "Job") | ("", "ReplicationController") if wanted => {
+        ("apps", "Deployment" | "ReplicaSet") | ("batch", "Job") | ("", "ReplicationController")
+            if wanted =>
+        {
             if old.is_none() {
                 found.extend(label_name(object, "Pod names and hostnames"));
             }
@@ -96,7 +98,12 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
             if old.is_none() {
                 found.extend(label_name(object, "Pod names and hostnames"));
             }
-            pod("spec.jobTemplate.spec.template.", &spec["jobTemplate"]["spec"]["template"], true, &mut found);
+            pod(
+                "spec.jobTemplate.spec.template.",
+                &spec["jobTemplate"]["spec"]["template"],
+                true,
+                &mut found,
+            );
         }
         ("", "Service") => service(object, &mut found),
         ("", "Secret") => found.extend(tls(object)),
@@ -269,7 +276,8 @@ fn containers(at: &str, object: &Value, is_template: bool, found: &mut Vec<Strin
         if context["seccompProfile"].is_null()
             && let Some(place) = by_name("container.seccomp.security.alpha.kubernetes.io/")
         {
-            found.push(format!("{place}: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
+            found
+                .push(format!("{place}: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
         }
         if context["appArmorProfile"].is_null()
             && (!is_template || own["appArmorProfile"].is_null())
@@ -490,9 +498,10 @@ fn storage_class(object: &Value, found: &mut Vec<String>) {
     for (index, topology) in list(object, "allowedTopologies").iter().enumerate() {
         for (at, expression) in list(topology, "matchLabelExpressions").iter().enumerate() {
             let advice = node_label(text(expression, "key"));
-            found.extend(advice.map(|why| {
-                format!("allowedTopologies[{index}].matchLabelExpressions[{at}].key: {why}")
-            }));
+            found.extend(
+                advice
+                    .map(|why| format!("allowedTopologies[{index}].matchLabelExpressions[{at}].key: {why}")),
+            );
         }
     }
 }

@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use http::header::{
-    ETAG, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, VARY,
-};
+use http::header::{ETAG, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, VARY};
 use http::{HeaderMap, HeaderValue};
 use machinery::status::Status;
 use serde_json::{Value, json};
@@ -159,12 +157,7 @@ fn vary(mut answer: Answer) -> Answer {
 }
 
 /// Bytes with an entity tag: 304 for a client that has them.
-fn tagged(
-    bytes: &Bytes,
-    tag: &HeaderValue,
-    content_type: &'static str,
-    request: &HeaderMap,
-) -> Answer {
+fn tagged(bytes: &Bytes, tag: &HeaderValue, content_type: &'static str, request: &HeaderMap) -> Answer {
     let mut answer = if is_known(request, tag) {
         Answer::empty(304)
     } else {

@@ -2,7 +2,7 @@
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
-use machinery::names::{qualified_name, label_value};
+use machinery::names::{label_value, qualified_name};
 use machinery::patch::shown;
 use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Map, Value};

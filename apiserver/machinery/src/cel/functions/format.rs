@@ -115,9 +115,8 @@ pub(crate) fn fill<E>(
         if used >= count {
             return Err(missing());
         }
-        let (read, clause) = parse(&bytes[at + 1..]).map_err(|why| {
-            Refused::Template(format!("could not parse formatting clause: {why}"))
-        })?;
+        let (read, clause) = parse(&bytes[at + 1..])
+            .map_err(|why| Refused::Template(format!("could not parse formatting clause: {why}")))?;
         out.extend(write(clause, used).map_err(Refused::Value)?.into_bytes());
         at += 1 + read;
         used += 1;

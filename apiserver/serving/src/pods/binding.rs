@@ -1,0 +1,50 @@
+//! `pods/NAME/binding`: a scheduler says on which Node a Pod runs.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::Response;
+use machinery::status::Status;
+use registry::Registry;
+use serde_json::Value;
+
+use super::{done, posted, served};
+use crate::body::Body;
+use crate::connect::{Connect, ConnectRequest};
+
+pub(super) struct Bind(pub(super) Registry);
+
+impl Connect for Bind {
+    fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
+        let registry = self.0.clone();
+        async move { bind(&registry, &request).await }.boxed()
+    }
+}
+
+async fn bind(registry: &Registry, request: &ConnectRequest) -> Result<Response<Body>, Status> {
+    let posted = posted(request, "Binding", &["v1"])?;
+    let node = target(&posted.object["target"])?;
+    let pods = served(registry, "", "pods")?;
+    registry.bind(&posted.context, &pods, &request.namespace, &request.name, node, &posted.object).await?;
+    Ok(done(posted.media, &request.parts.headers))
+}
+
+/// The Node that is meant.
+fn target(target: &Value) -> Result<&str, Status> {
+    let (kind, name) =
+        (target["kind"].as_str().unwrap_or_default(), target["name"].as_str().unwrap_or_default());
+    let mut wrong = Vec::new();
+    if !matches!(kind, "" | "Node") {
+        let shown = super::shown(kind);
+        wrong.push(format!(
+            "target.kind: Unsupported value: {shown}: supported values: \"Node\", \"<empty>\""
+        ));
+    }
+    if name.is_empty() {
+        wrong.push("target.name: Required value".to_owned());
+    }
+    match wrong.as_slice() {
+        [] => Ok(name),
+        [one] => Err(Status::new(500, "", one.clone())),
+        all => Err(Status::new(500, "", format!("[{}]", all.join(", ")))),
+    }
+}

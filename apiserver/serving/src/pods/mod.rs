@@ -1,0 +1,156 @@
+//! Subresources of Pods, Services and Nodes that are no parts of the object: some do something, the others reach a kubelet, and
+//! answer as a server does that finds none.
+
+mod binding;
+mod eviction;
+mod kubelet;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method};
+use machinery::clock::Clock;
+use machinery::field::quote;
+use machinery::meta;
+use machinery::status::{GroupResource, Status};
+use registry::{Context, Registry, Served, Subresource};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, wants_pretty};
+use crate::body::Body;
+use crate::connect::{Connect, ConnectRequest, ConnectResource};
+use crate::input;
+use crate::negotiate::{Media, Offer, negotiate};
+use crate::query::Query;
+
+const ALL: &[Method] = &[Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+const BOTH: &[Method] = &[Method::GET, Method::POST];
+const POST: &[Method] = &[Method::POST];
+const GET: &[Method] = &[Method::GET];
+
+/// What the server has of its own; what the embedder mounts at the same place goes first.
+pub(crate) fn all(registry: &Registry, clock: &Clock) -> Vec<(ConnectResource, Arc<dyn Connect>)> {
+    let place = |resource, subresource, kind, methods| ConnectResource {
+        group: "",
+        version: "v1",
+        resource,
+        subresource,
+        kind,
+        kind_group_version: None,
+        methods,
+    };
+    let kubelet =
+        |what| -> Arc<dyn Connect> { Arc::new(kubelet::Kubelet { registry: registry.clone(), what }) };
+    let eviction = ConnectResource {
+        kind_group_version: Some(("policy", "v1")),
+        ..place("pods", "eviction", "Eviction", POST)
+    };
+    vec![
+        (eviction, Arc::new(eviction::Eviction { registry: registry.clone(), clock: clock.clone() })),
+        (place("pods", "binding", "Binding", POST), Arc::new(binding::Bind(registry.clone()))),
+        (place("pods", "log", "Pod", GET), kubelet(kubelet::What::Log)),
+        (place("pods", "exec", "PodExecOptions", BOTH), kubelet(kubelet::What::Container)),
+        (place("pods", "attach", "PodAttachOptions", BOTH), kubelet(kubelet::What::Container)),
+        (place("pods", "portforward", "PodPortForwardOptions", BOTH), kubelet(kubelet::What::Host)),
+        (place("pods", "proxy", "PodProxyOptions", ALL), kubelet(kubelet::What::PodProxy)),
+        (place("services", "proxy", "ServiceProxyOptions", ALL), kubelet(kubelet::What::ServiceProxy)),
+        (place("nodes", "proxy", "NodeProxyOptions", ALL), kubelet(kubelet::What::NodeProxy)),
+    ]
+}
+
+const fn core(resource: &'static str) -> GroupResource<'static> {
+    GroupResource { group: "", resource }
+}
+
+/// A kind that is stored, as it is served in v1.
+fn served(registry: &Registry, group: &str, plural: &str) -> Result<Served, Status> {
+    registry.served(group, "v1", plural).ok_or_else(Status::no_such_path)
+}
+
+/// The object of that name.
+async fn object(
+    registry: &Registry,
+    plural: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Result<Value, Status> {
+    let served = served(registry, "", plural)?;
+    let bytes = registry.get(&served, namespace, name, Subresource::None, "").await?;
+    machinery::decode::own(&bytes).map_err(|_| Status::not_found(core(plural), name))
+}
+
+/// The body of a request that does something to the object of the path, and how the answer is written.
+struct Posted {
+    object: Value,
+    context: Context,
+    media: Media,
+}
+
+/// Reads a `kind` of these versions that names the object of the path.
+fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Posted, Status> {
+    let headers = &request.parts.headers;
+    let query = Query::parse(request.parts.uri.query().unwrap_or_default());
+    let mut media = negotiate(headers, Offer { streams: false, protobuf: true })?;
+    media.pretty = media.pretty || wants_pretty(headers, query.flag("pretty"));
+    let format = input::format(headers)?;
+    let mut context = Context::default();
+    crate::writes::apply_options(&mut context, query.write_options("CreateOptions", false)?);
+    context.user = registry::User {
+        name: request.user.name.clone(),
+        uid: request.user.uid.clone(),
+        groups: request.user.groups.clone(),
+    };
+    let expected = input::Expected { api_version: versions[0], kind, built_in: true, strict: true };
+    let input = input::object(&request.body, format, expected, |version, found| {
+        found == kind && versions.contains(&version)
+    })?;
+    if meta::name(&input.object) != request.name {
+        return Err(Status::bad_request(format!("name in URL does not match name in {kind} object")));
+    }
+    Ok(Posted { object: input.object, context, media })
+}
+
+/// It is done.
+fn done(media: Media, headers: &HeaderMap) -> http::Response<Body> {
+    let status =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Answer::value(201, &status, media).finish(headers, &[])
+}
+
+/// The container that a request is about.
+///
+/// # Errors
+/// 400 when there is none of that name, or several and none was named.
+fn container(pod: &Value, asked: &str) -> Result<(), Status> {
+    let name = meta::name(pod);
+    let of = |kind: &str| -> Vec<String> {
+        let containers = pod["spec"][kind].as_array().into_iter().flatten();
+        containers.filter_map(|one| one["name"].as_str().map(str::to_owned)).collect()
+    };
+    let (init, own) = (of("initContainers"), of("containers"));
+    let known = || {
+        init.iter().chain(&own).any(|one| one == asked)
+            || of("ephemeralContainers").contains(&asked.to_owned())
+    };
+    if !asked.is_empty() {
+        let why = format!("container {asked} is not valid for pod {name}");
+        return if known() { Ok(()) } else { Err(Status::bad_request(why)) };
+    }
+    let default = pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"].is_string();
+    if own.len() < 2 || default {
+        return Ok(());
+    }
+    let also = if init.is_empty() {
+        String::new()
+    } else {
+        format!(" or one of the init containers: [{}]", init.join(" "))
+    };
+    Err(Status::bad_request(format!(
+        "a container name must be specified for pod {name}, choose one of: [{}]{also}",
+        own.join(" ")
+    )))
+}
+
+/// Whether an object's labels are quoted somewhere else: the name as messages show it.
+fn shown(name: &str) -> String {
+    quote(name)
+}
