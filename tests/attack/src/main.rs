@@ -78,9 +78,6 @@ fn main() -> Result<()> {
             found.add(format!("{error:#}"));
             found
         });
-        for line in found.lines() {
-            println!("  BROKEN {line}");
-        }
         println!("{name}: {}, {} broken, {seconds} s", found.figures, found.count());
         if found.count() > 0 {
             broken.push(*name);
