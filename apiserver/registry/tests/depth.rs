@@ -18,7 +18,8 @@ fn deep(levels: usize) -> Value {
 /// Half of what tokio's threads have.
 fn on_a_small_stack(work: impl Future<Output = ()> + Send + 'static) {
     let run = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(work);
     };
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
@@ -30,9 +31,11 @@ fn the_deepest_object_goes_through_every_verb() {
         let (registry, _) = common::registry().await;
         let schema = json!({"type": "object", "properties": {
             "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
-        let served =
-            common::serve(&registry, &common::definition("deeps", json!([common::version("v1", true, schema)])))
-                .await;
+        let served = common::serve(
+            &registry,
+            &common::definition("deeps", json!([common::version("v1", true, schema)])),
+        )
+        .await;
         // The levels above: the object itself and `spec`.
         let object = json!({"apiVersion": "test.example.com/v1", "kind": "Deep", "metadata": {"name": "a"},
             "spec": deep(MAX_DEPTH - 2)});
@@ -62,7 +65,10 @@ fn the_deepest_definition_is_served() {
         let registry = open().await;
         // Above the schema stand six levels, and each field of it takes two.
         let fields = (MAX_DEPTH - 8) / 2;
-        let schema = (0..fields).fold(json!({"type": "string"}), |inner, _| json!({"type": "object", "properties": {"d": inner}}));
+        let schema = (0..fields).fold(
+            json!({"type": "string"}),
+            |inner, _| json!({"type": "object", "properties": {"d": inner}}),
+        );
         let definition = common::definition("deeps", json!([common::version("v1", true, schema)]));
         assert!(decode::json(definition.to_string().as_bytes()).is_ok());
         common::serve(&registry, &definition).await;
