@@ -15,6 +15,9 @@ pub const MAX_CEL_DEPTH: usize = 250;
 /// Characters of a CEL expression; the same as cel-go's.
 pub const MAX_CEL_SOURCE: usize = 100_000;
 
+/// Named parts of the expressions of one admission policy; each is evaluated over those before it.
+pub const MAX_CEL_VARIABLES: usize = 500;
+
 /// Mistakes of one CEL expression that are shown; the same as cel-go's.
 pub const MAX_CEL_PROBLEMS: usize = 100;
 
@@ -91,6 +94,8 @@ pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
 
 /// Values that one step of a path finds. Columns show the first one.
 pub const MAX_PATH_VALUES: usize = 10_000;
+/// Requirements of a label selector, and terms of a field selector.
+pub const MAX_SELECTOR_TERMS: usize = 1000;
 
 /// Compiled patterns of schemas that are kept to be shared.
 pub const MAX_SHARED_PATTERNS: usize = 256;

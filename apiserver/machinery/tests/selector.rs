@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use machinery::limits::MAX_SELECTOR_TERMS;
 use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Value, json};
 
@@ -122,4 +123,20 @@ fn field_selectors() {
     let selector = FieldSelector::parse("spec.size=1").unwrap();
     let error = selector.check(|field| field == "metadata.name").unwrap_err();
     assert_eq!(error, "field label not supported: spec.size");
+}
+
+#[test]
+fn terms_are_limited() {
+    let labels = |count: usize| (0..count).map(|number| format!("!a{number}")).collect::<Vec<_>>().join(",");
+    let fields =
+        |count: usize| (0..count).map(|number| format!("a{number}!=b")).collect::<Vec<_>>().join(",");
+    for (count, taken) in
+        [(MAX_SELECTOR_TERMS - 1, true), (MAX_SELECTOR_TERMS, true), (MAX_SELECTOR_TERMS + 1, false)]
+    {
+        assert_eq!(LabelSelector::parse(&labels(count)).is_ok(), taken, "{count}");
+        assert_eq!(FieldSelector::parse(&fields(count)).is_ok(), taken, "{count}");
+        let expression = json!({"key": "a", "operator": "Exists"});
+        let selector = json!({"matchExpressions": vec![expression; count]});
+        assert_eq!(LabelSelector::from_object(&selector).is_ok(), taken, "{count}");
+    }
 }

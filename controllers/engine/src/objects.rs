@@ -76,7 +76,8 @@ impl<K: Kind> Objects<K> {
         let request = request.map_err(|error| Error::api(what.clone(), kube::Error::BuildRequest(error)))?;
         let text =
             self.client.request_text(request).await.map_err(|error| Error::api(what.clone(), error))?;
-        machinery::decode::own(without_managed_fields(&text).as_bytes()).map_err(|error| Error::json(what, error))
+        machinery::decode::own(without_managed_fields(&text).as_bytes())
+            .map_err(|error| Error::json(what, error))
     }
 
     /// Reads the object from the server, past the cache; `None` when there is none. The cache takes it in.

@@ -2,6 +2,8 @@
 //! schema; they are typed when they are evaluated.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -9,8 +11,10 @@ use serde_json::Value;
 use super::ast::Expr;
 use super::check;
 use super::eval::{self, Scope};
+use super::rules::OUT_OF_BUDGET;
 use super::types::{Type, simple};
-use super::value::Val;
+use super::value::{Outcome, Val};
+use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_OBJECT_COST};
 
 /// What an expression must evaluate to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,21 +70,31 @@ impl Program {
 }
 
 /// The values that a set of programs is evaluated over.
+///
+/// All evaluations over one input together may cost [`MAX_CEL_OBJECT_COST`].
 pub struct Input<'a> {
     variables: Vec<(&'a str, &'a Value)>,
+    spent: Cell<u64>,
 }
 
 impl<'a> Input<'a> {
     /// Over these variables.
     pub fn new(variables: Vec<(&'a str, &'a Value)>) -> Self {
-        Self { variables }
+        Self { variables, spent: Cell::new(0) }
     }
 
     /// Evaluates each program, all with the same named parts. An answer that fails is cel-go's sentence.
     pub fn evaluate(&self, named: Named<'_>, programs: &[&Program]) -> Vec<Result<Answer, String>> {
         let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
+        let mut heights = Heights::default();
+        // Kept, so that no other value gets their addresses.
+        let mut refused = Vec::new();
         for (name, program) in named {
             let value = match self.with(&parts, &program.0) {
+                Ok(value) if heights.of(&value) > MAX_CEL_DEPTH => {
+                    refused.push(value);
+                    Val::Failed(Rc::from(format!("composited variable \"{name}\" is nested too deeply")))
+                }
                 Ok(value) => value,
                 Err(why) => {
                     let why = format!("composited variable \"{name}\" fails to evaluate: {why}");
@@ -94,18 +108,46 @@ impl<'a> Input<'a> {
 
     fn with<'v>(&'v self, parts: &[(Val<'v>, Val<'v>)], expr: &Expr) -> Result<Val<'v>, String> {
         let named = Scope::new("variables", Val::Map(Rc::new(parts.to_vec())), None);
-        nest(&self.variables, &named, expr)
+        if self.spent.get() > MAX_CEL_OBJECT_COST {
+            return Err(OUT_OF_BUDGET.to_owned());
+        }
+        let (outcome, cost) = nest(&self.variables, &named, expr);
+        self.spent.set(self.spent.get().saturating_add(cost));
+        outcome.map_err(|failure| failure.to_string())
+    }
+}
+
+/// How deep the values of named parts are, by their addresses: each can hold those before it, and walks over values are recursive.
+#[derive(Default)]
+struct Heights(HashMap<usize, usize>);
+
+impl Heights {
+    /// Levels of lists, maps and optionals that expressions made; those of objects are limited already.
+    fn of(&mut self, value: &Val<'_>) -> usize {
+        let place = match value {
+            Val::List(items) => Rc::as_ptr(items) as usize,
+            Val::Map(entries) => Rc::as_ptr(entries) as usize,
+            Val::Optional(Some(inner)) => return 1 + self.of(inner),
+            _ => return 0,
+        };
+        if let Some(known) = self.0.get(&place) {
+            return *known;
+        }
+        let below = match value {
+            Val::List(items) => items.iter().map(|item| self.of(item)).max(),
+            Val::Map(entries) => entries.iter().map(|(key, value)| self.of(key).max(self.of(value))).max(),
+            _ => None,
+        };
+        let height = 1 + below.unwrap_or(0);
+        self.0.insert(place, height);
+        height
     }
 }
 
 /// Puts each variable in front of the scope, and evaluates in the innermost.
-fn nest<'v>(
-    variables: &'v [(&'v str, &'v Value)],
-    scope: &Scope<'_, 'v>,
-    expr: &Expr,
-) -> Result<Val<'v>, String> {
+fn nest<'v>(variables: &'v [(&'v str, &'v Value)], scope: &Scope<'_, 'v>, expr: &Expr) -> (Outcome<'v>, u64) {
     match variables.split_first() {
-        None => eval::evaluate(expr, scope).0.map_err(|failure| failure.to_string()),
+        None => eval::evaluate(expr, scope),
         Some(((name, value), rest)) => nest(rest, &Scope::new(name, Val::of(value, None), Some(scope)), expr),
     }
 }
@@ -141,6 +183,32 @@ mod tests {
         let why = answers[1].clone().unwrap_err();
         assert_eq!(why, "composited variable \"missing\" fails to evaluate: no such key: none");
         assert_eq!(answers[2], Ok(Answer::Text("a".into())));
+    }
+
+    #[test]
+    fn named_parts_do_not_pile_up() {
+        let object = json!({});
+        let compile = |text: &str| Program::compile(text, &["variables"], Expected::Any).unwrap();
+        let below = |part: usize| if part == 0 { "1".to_owned() } else { format!("variables.v{}", part - 1) };
+        let named: Vec<(String, Program)> = (0..2_000)
+            .map(|part| {
+                (
+                    format!("v{part}"),
+                    compile(&format!("{0}{1}, {1}{2}", "[".repeat(50), below(part), "]".repeat(50))),
+                )
+            })
+            .collect();
+        let programs = [
+            compile("size(variables.v4) == 1"),
+            compile("size(variables.v5) == 1"),
+            compile("variables.v1999 == 1"),
+        ];
+        let input = Input::new(vec![("object", &object)]);
+        let answers = input.evaluate(&named, &programs.iter().collect::<Vec<_>>());
+        assert_eq!(answers[0], Ok(Answer::Boolean(true)));
+        for answer in &answers[1..] {
+            assert!(answer.as_ref().unwrap_err().contains("nested too deeply"), "{answer:?}");
+        }
     }
 
     #[test]

@@ -263,7 +263,7 @@ struct Subject<'v> {
     path: &'v str,
 }
 
-const OUT_OF_BUDGET: &str =
+pub(super) const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
 /// Longest message that an expression may make, in bytes.

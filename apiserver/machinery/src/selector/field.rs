@@ -1,5 +1,7 @@
 //! Field selectors: `metadata.name=a,status.phase!=Running`.
 
+use crate::limits::MAX_SELECTOR_TERMS;
+
 /// A parsed field selector: all terms must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSelector {
@@ -22,6 +24,9 @@ impl FieldSelector {
     /// Parses `a=b,c==d,e!=f`. The error is a sentence, as kube-apiserver words it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = split_terms(text);
+        if parts.len() > MAX_SELECTOR_TERMS {
+            return Err(format!("invalid selector: there are more than {MAX_SELECTOR_TERMS} terms"));
+        }
         parts.sort_unstable();
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         let terms: Result<Vec<FieldTerm>, String> = parts

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::limits::MAX_SELECTOR_TERMS;
 use crate::names::{label_value, qualified_name};
 
 /// A parsed label selector: all requirements must hold.
@@ -41,6 +42,7 @@ impl LabelSelector {
                     let requirement = parser.requirement();
                     requirements
                         .push(requirement.map_err(|error| format!("unable to parse requirement: {error}"))?);
+                    check_count(requirements.len())?;
                     if parser.separator()? {
                         break;
                     }
@@ -75,6 +77,7 @@ impl LabelSelector {
             let values = values.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
             requirements.push(Requirement::new(key, operator, values)?);
         }
+        check_count(requirements.len())?;
         Ok(Self { requirements })
     }
 
@@ -182,6 +185,14 @@ impl Requirement {
             Operator::Less => ordered(i64::lt),
         }
     }
+}
+
+/// Every object of a list is held against every requirement.
+fn check_count(count: usize) -> Result<(), String> {
+    if count > MAX_SELECTOR_TERMS {
+        return Err(format!("unable to parse requirement: there are more than {MAX_SELECTOR_TERMS}"));
+    }
+    Ok(())
 }
 
 fn check_key(key: &str, path: &str) -> Result<(), String> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use machinery::cel::program::{Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::limits::MAX_CEL_VARIABLES;
 use machinery::names;
 use machinery::selector::LabelSelector;
 use serde_json::{Value, json};
@@ -299,6 +300,12 @@ fn policy(policy: &Value) -> Vec<FieldError> {
         check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, &mut errors);
     }
     check_conditions(spec, "spec", &variables, &mut errors);
+    let count = list(spec, "variables").len();
+    if count > MAX_CEL_VARIABLES {
+        let detail = format!("must have at most {MAX_CEL_VARIABLES} items");
+        errors.push(FieldError::new(FieldErrorKind::TooMany, "spec.variables", &count.into(), detail));
+        return errors;
+    }
     for (index, variable) in list(spec, "variables").iter().enumerate() {
         let path = format!("spec.variables[{index}]");
         check_expression((variable, EXPRESSION), &path, &variables, Expected::Any, &mut errors);
