@@ -4,5 +4,6 @@ mod behaviour;
 mod bounds;
 mod disk;
 mod flips;
+mod full;
 mod groups;
 mod model;

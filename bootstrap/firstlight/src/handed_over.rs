@@ -56,8 +56,9 @@ pub fn refuse(journal: &Path) -> Result<()> {
     let directory = journal.parent().unwrap_or(Path::new("."));
     bail!(
         "the clusters of {directory} were handed over to {target}, which has them now: here they would be made a second time. \
-         Apply changes there. To look at what is left here, say --controllers none. To bring them back, or to begin with other clusters, say --start-afresh \
-         (the journal is set aside); what is at {target} then comes back with `firstlight pivot --kubeconfig TARGET --to-kubeconfig {directory}/kubeconfig`",
+         Apply changes there. To look at what is left here, say --controllers none. To bring them back, to begin with other clusters, or where they \
+         have come back already, say --start-afresh (the journal is set aside); what is at {target} comes back with \
+         `firstlight pivot --kubeconfig TARGET --to-kubeconfig {directory}/kubeconfig`",
         directory = directory.display()
     );
 }

@@ -3,3 +3,4 @@
 mod backup;
 mod image;
 mod metal;
+mod state;

@@ -11,6 +11,7 @@ mod kinds;
 mod limits;
 mod listener;
 mod roles;
+mod store;
 mod tokens;
 mod verbs;
 mod watch;

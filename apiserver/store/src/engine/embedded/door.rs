@@ -36,6 +36,11 @@ pub trait Disk: Send + Sync + 'static {
     fn release(&self) -> bool {
         false
     }
+
+    /// Whether it was let go, and is not set aside again: perhaps by an earlier process.
+    fn is_released(&self) -> bool {
+        false
+    }
 }
 
 /// The file of a data directory.
@@ -70,13 +75,18 @@ impl Disk for FileDisk {
         if let Err(error) = &filled {
             tracing::warn!(%error, "no space can be set aside for deletions in {}", path.display());
             // What was written of it is room that is needed.
-            drop(std::fs::remove_file(&path));
+            self.release();
         }
         filled.is_ok()
     }
 
     fn release(&self) -> bool {
-        std::fs::remove_file(self.reserve_file()).is_ok()
+        let held = self.reserve_file().metadata().is_ok_and(|found| found.len() > 0);
+        held && private_file().open(self.reserve_file()).and_then(|file| file.set_len(0)).is_ok()
+    }
+
+    fn is_released(&self) -> bool {
+        self.reserve_file().metadata().is_ok_and(|found| found.len() < RESERVE_BYTES)
     }
 }
 

@@ -107,13 +107,11 @@ impl Embedded {
     /// A file of a newer format or a damaged one is refused and left as it is.
     pub fn open(directory: &DataDirectory) -> Result<Self, EngineError> {
         let path = directory.path().join(FILE);
-        let is_new = !path.try_exists().map_err(failed("find", &path))?;
-        if is_new {
+        if !path.try_exists().map_err(failed("find", &path))? {
             create(directory, &path)?;
         }
         let embedded = Self::with_disk(FileDisk { path, _directory: directory.clone() })?;
-        // A new store gets it when there is time.
-        if !is_new && !embedded.disk.reserve() {
+        if embedded.disk.is_released() && !embedded.disk.reserve() {
             embedded.counts.strained.store(true, Ordering::Relaxed);
         }
         Ok(embedded)
