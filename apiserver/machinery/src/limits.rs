@@ -94,6 +94,7 @@ pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
 
 /// Values that one step of a path finds. Columns show the first one.
 pub const MAX_PATH_VALUES: usize = 10_000;
+
 /// Requirements of a label selector, and terms of a field selector.
 pub const MAX_SELECTOR_TERMS: usize = 1000;
 

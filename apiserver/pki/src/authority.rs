@@ -105,7 +105,24 @@ impl CertificateAuthority {
         now: DateTime<Utc>,
         random: &Random,
     ) -> Result<Self, Error> {
-        let key = PrivateKey::generate(algorithm, random)?;
+        Self::self_signed(common_name, PrivateKey::generate(algorithm, random)?, validity, now)
+    }
+
+    /// The same authority, name and key, valid for ten years from now on. What it issued stays good.
+    ///
+    /// # Errors
+    /// [`Error::Issue`]; [`Error::Certificate`] where its own is damaged.
+    pub fn renewed(self, now: DateTime<Utc>) -> Result<Self, Error> {
+        let name = inspect(&self.certificate)?.common_name;
+        Self::self_signed(&name, self.key, None, now)
+    }
+
+    fn self_signed(
+        common_name: &str,
+        key: PrivateKey,
+        validity: Option<Duration>,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Error> {
         let failed = |why: String| Error::Issue { name: common_name.to_owned(), why };
         let validity = validity.unwrap_or_else(|| Duration::days(AUTHORITY_VALIDITY_DAYS));
         let mut params = parameters(common_name, &[], now, validity).map_err(failed)?;

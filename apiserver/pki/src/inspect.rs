@@ -98,8 +98,11 @@ pub fn discovery_hash(authority: &str) -> Result<String, Error> {
     Ok(format!("sha256:{hex}"))
 }
 
-/// Whether two thirds of a certificate's life have passed.
+/// Whether two thirds of a certificate's life have passed, or it has not begun: it was made by a clock that was ahead.
 pub fn renewal_due(facts: &Facts, now: DateTime<Utc>) -> bool {
+    if now < facts.not_before {
+        return true;
+    }
     let life = facts.not_after - facts.not_before;
     now - facts.not_before >= life * 2 / 3
 }

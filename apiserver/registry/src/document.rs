@@ -15,6 +15,8 @@ pub(crate) struct Document {
     /// Whether a key follows the gap (a comma goes behind) and whether one stands before it (a comma goes before).
     before: bool,
     after: bool,
+    /// It has a `deletionTimestamp`.
+    terminating: bool,
 }
 
 const FIELD: &str = "resourceVersion";
@@ -22,7 +24,8 @@ const FIELD: &str = "resourceVersion";
 impl Document {
     /// Serialises `object`; its own `resourceVersion`, if any, is left out.
     pub(crate) fn new(object: &Value) -> Self {
-        let mut document = Self { text: Vec::with_capacity(1024), gap: 0, before: false, after: false };
+        let mut document =
+            Self { text: Vec::with_capacity(1024), gap: 0, before: false, after: false, terminating: false };
         let Some(map) = object.as_object() else { return document };
         document.text.push(b'{');
         for (index, (key, value)) in map.iter().enumerate() {
@@ -46,7 +49,13 @@ impl Document {
     /// From JSON text in which `metadata` is an object.
     pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
         let map: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
-        let mut document = Self { text: Vec::with_capacity(text.len()), gap: 0, before: false, after: false };
+        let mut document = Self {
+            text: Vec::with_capacity(text.len()),
+            gap: 0,
+            before: false,
+            after: false,
+            terminating: false,
+        };
         document.text.push(b'{');
         for (index, (key, value)) in map.into_iter().enumerate() {
             document.key(index > 0, key);
@@ -66,6 +75,11 @@ impl Document {
         Some(document)
     }
 
+    /// Whether the object is being deleted.
+    pub(crate) fn is_terminating(&self) -> bool {
+        self.terminating
+    }
+
     fn open(&mut self) {
         self.text.push(b'{');
         self.gap = 0;
@@ -73,6 +87,7 @@ impl Document {
     }
 
     fn member(&mut self, key: &str) {
+        self.terminating |= key == "deletionTimestamp";
         if key > FIELD && !self.after {
             self.gap = self.text.len();
             if self.before {

@@ -47,6 +47,11 @@ impl Registry {
         self.0.changed.subscribe()
     }
 
+    /// Where the objects are kept.
+    pub fn store(&self) -> &store::Store {
+        self.0.storage.store()
+    }
+
     pub(crate) fn storage(&self) -> &Storage {
         &self.0.storage
     }

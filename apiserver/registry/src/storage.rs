@@ -57,6 +57,9 @@ impl From<CommitError> for WriteError {
                 "InsufficientStorage",
                 format!("cannot store the object: {why}"),
             )),
+            error @ CommitError::Quota { .. } => {
+                Self::Failed(Status::new(507, "InsufficientStorage", error.to_string()))
+            }
             CommitError::Poisoned(why) => Self::Failed(Status::internal(why.to_string())),
         }
     }
@@ -118,6 +121,10 @@ impl Storage {
         self.admission_changes.load(Ordering::Acquire)
     }
 
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     pub(crate) fn revision(&self) -> u64 {
         self.store.revision().0
     }
@@ -148,9 +155,11 @@ impl Storage {
         document: Document,
     ) -> Result<Entry, WriteError> {
         let key = Key::parse(key).map_err(|_| bad_key(key))?;
+        let terminating = document.is_terminating();
         let value = move |revision: Revision| document.at(revision.0);
         let operation = match expected {
             None => Operation::create(key, value),
+            Some(expected) if terminating => Operation::removal(key, Revision(expected), value),
             Some(expected) => Operation::update(key, Revision(expected), value),
         };
         let event = self.one(operation).await?;

@@ -9,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry as Collector;
+use store::Store;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -43,6 +44,17 @@ pub(crate) struct Metrics {
     watches: Family<ResourceLabels, Gauge>,
     events: Family<ResourceLabels, Counter>,
     limits: Family<LimitLabels, Counter>,
+    store: StoreFigures,
+}
+
+/// What the store holds and may hold, as it was when it was last asked.
+#[derive(Default)]
+struct StoreFigures {
+    file: Gauge,
+    rows: Gauge,
+    quota: Gauge,
+    alarm: Gauge,
+    queued: Gauge,
 }
 
 /// Seconds; most requests take well under a millisecond.
@@ -57,6 +69,7 @@ impl Default for Metrics {
             watches: Family::default(),
             events: Family::default(),
             limits: Family::default(),
+            store: StoreFigures::default(),
         };
         let collector = &mut metrics.collector;
         collector.register("apiserver_request", "Requests answered", metrics.requests.clone());
@@ -66,6 +79,17 @@ impl Default for Metrics {
         collector.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
         let help = "Times that a limit was reached";
         collector.register("firstlight_limit_reached", help, metrics.limits.clone());
+        let StoreFigures { file, rows, quota, alarm, queued } = &metrics.store;
+        let help = "Bytes of the store's file";
+        collector.register("apiserver_storage_size_bytes", help, file.clone());
+        let help = "Bytes that objects and history take: what counts against the quota";
+        collector.register("firstlight_store_used_bytes", help, rows.clone());
+        let help = "Bytes that objects and history may take";
+        collector.register("firstlight_store_quota_bytes", help, quota.clone());
+        let help = "1 while writes are refused for want of space";
+        collector.register("firstlight_store_alarm", help, alarm.clone());
+        let help = "Bytes of events that wait for watchers, each counted once";
+        collector.register("firstlight_watch_queued_bytes", help, queued.clone());
         metrics
     }
 }
@@ -98,8 +122,14 @@ impl Metrics {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
 
-    /// All figures in the text format.
-    pub(crate) fn text(&self) -> String {
+    /// All figures in the text format, those of `store` as they are now.
+    pub(crate) fn text(&self, store: &Store) -> String {
+        let (size, figure) = (store.size(), |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.store.file.set(figure(size.file));
+        self.store.rows.set(figure(size.rows));
+        self.store.quota.set(figure(store.quota()));
+        self.store.alarm.set(i64::from(store.alarm()));
+        self.store.queued.set(figure(store.queued_bytes() as u64));
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.collector) {
             tracing::error!(%error, "cannot write metrics");

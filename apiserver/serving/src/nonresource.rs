@@ -69,7 +69,7 @@ impl Shared {
             _ if path.starts_with("/version/") => Err(Status::no_such_path()),
             "/metrics" => {
                 let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                Ok(Answer::new(200, content_type, self.metrics.text()))
+                Ok(Answer::new(200, content_type, self.metrics.text(self.registry.store())))
             }
             DISCOVERY_PATH | JWKS_PATH => Ok(self.openid(path)?),
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),

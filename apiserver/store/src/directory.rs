@@ -42,7 +42,10 @@ impl DataDirectory {
             Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &lock_path)(error)),
         }
-        record_holder(&mut lock).map_err(failed("write", &lock_path))?;
+        // The lock is held whatever it says; on a full disk it says nothing.
+        if let Err(error) = record_holder(&mut lock) {
+            tracing::warn!(%error, "cannot write {}", lock_path.display());
+        }
         Ok(Self(Arc::new(Locked { path: path.to_owned(), _lock: lock })))
     }
 

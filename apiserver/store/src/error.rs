@@ -104,6 +104,16 @@ pub enum CommitError {
     /// The disk is full; nothing was changed, later writes may succeed.
     #[error("{0}")]
     Full(Arc<str>),
+    /// Objects and history take what they may; nothing was changed. Deletions, and updates that make nothing larger, go on.
+    #[error(
+        "etcdserver: mvcc: database space exceeded: {used} of {quota} bytes are taken; delete what is not needed, or start with a larger --quota-backend-bytes"
+    )]
+    Quota {
+        /// Bytes that are taken.
+        used: u64,
+        /// Bytes that may be taken.
+        quota: u64,
+    },
     /// The engine failed, now or earlier; this store writes no more. Whether the transaction that met the failure is
     /// on the disk is known when the store is opened again.
     #[error("the store stopped writing after an error: {0}")]
@@ -137,7 +147,7 @@ pub enum HistoryError {
 /// Why a watcher gets no more events.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WatchEnd {
-    /// It fell more than [`crate::limits::WATCH_QUEUE_EVENTS`] events behind, or out of the history.
+    /// What comes next for it is no longer in the history.
     #[error("the watcher fell too far behind")]
     TooSlow,
     /// The engine failed, or the store was dropped.

@@ -12,9 +12,12 @@ use crate::store::Inner;
 
 impl Inner {
     fn take(&self) -> Option<Flight> {
+        self.head.lock().take(|adding| self.trimmable(adding))
+    }
+
+    fn trimmable(&self, adding: usize) -> Option<Revision> {
         let now = self.clock.now().timestamp();
-        let trim = |adding| self.state.read().trimmable(adding, now);
-        self.head.lock().take(trim)
+        self.state.read().trimmable(adding, now, self.is_tight())
     }
 
     /// Writes what is queued, on this thread.
@@ -32,6 +35,7 @@ impl Inner {
     }
 
     async fn fly(&self, mut flight: Flight) {
+        *self.writing_since.lock() = Some(self.clock.monotonic());
         let result = if flight.is_empty() {
             Ok(())
         } else {
@@ -41,6 +45,7 @@ impl Inner {
             flight.batch = batch;
             result
         };
+        *self.writing_since.lock() = None;
         self.finish(flight, result);
     }
 
@@ -64,10 +69,15 @@ impl Inner {
 
     /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
     async fn settle(&self, revision: Revision) -> bool {
-        let flight = self.head.lock().take_quiet(revision);
+        let trim = if self.is_tight() { self.trimmable(0) } else { None };
+        let flight = self.head.lock().take_quiet(revision, trim);
         if let Some(flight) = flight {
             self.fly(flight).await;
             self.flush().await;
+        }
+        let unfinished = self.engine.strained() || trim.is_some();
+        if unfinished && self.head.lock().failure().is_none() {
+            return false;
         }
         self.awaiting_quiet.store(false, Ordering::Release);
         // Whoever wrote before the last line relied on this task.
@@ -82,7 +92,9 @@ impl Inner {
             Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
         };
         match &failure {
-            None if flight.batch.changes.is_empty() => {}
+            None if flight.batch.changes.is_empty() && flight.batch.trim.is_none() => {}
+            // Nobody waits for it, and what is queued does not build on it.
+            Some(CommitError::Full(_)) if flight.batch.quiet => {}
             None => {
                 self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);
                 self.head.lock().published(&flight);
@@ -93,9 +105,11 @@ impl Inner {
                 head.fail(failure);
                 if head.failure().is_some() {
                     self.state.write().watchers.stop();
+                    self.failed.notify_waiters();
                 }
             }
         }
+        self.look_at_quota();
         flight.reply(failure.as_ref());
     }
 }

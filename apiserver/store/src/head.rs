@@ -9,10 +9,48 @@ use tokio::sync::oneshot;
 use crate::engine::{Batch, Change, ChangeKind};
 use crate::error::CommitError;
 use crate::key::Key;
-use crate::limits::BATCH_OPERATIONS_MAX;
+use crate::limits::{BATCH_OPERATIONS_MAX, QUOTA_PARTS, QUOTA_REMOVAL_PARTS};
 use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::{Event, State, Stored, event_of};
+
+/// How much room there is for what is not durable yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Bytes taken.
+    pub(crate) used: u64,
+    /// Bytes that may be taken.
+    pub(crate) quota: u64,
+    /// There is room on the disk for deletions only.
+    pub(crate) strained: bool,
+}
+
+impl Room {
+    /// Whether `change` may be written where `staged` bytes wait; `frees`: it belongs to a deletion.
+    fn check(
+        &self,
+        change: &Change,
+        before: Option<&Arc<Stored>>,
+        staged: u64,
+        frees: bool,
+    ) -> Result<(), CommitError> {
+        if change.kind == ChangeKind::Delete {
+            return Ok(());
+        }
+        if self.strained && !frees {
+            return Err(CommitError::Full("the disk is full: there is room for deletions only".into()));
+        }
+        let larger = before.is_none_or(|before| change.value.len() > before.value.len());
+        let beyond = if frees { self.quota / QUOTA_PARTS * QUOTA_REMOVAL_PARTS } else { 0 };
+        // A long value has pages of its own, in a power of two.
+        let taken = (change.value.len() as u64 + 256).next_power_of_two();
+        let after = self.used.saturating_add(staged).saturating_add(taken);
+        if larger && after > self.quota.saturating_add(beyond) {
+            return Err(CommitError::Quota { used: self.used, quota: self.quota });
+        }
+        Ok(())
+    }
+}
 
 /// What a commit answers.
 pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;
@@ -21,6 +59,8 @@ pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;
 /// refusal must not be heard before that change can be read.
 struct Staged {
     changes: Vec<(Change, Arc<Event>)>,
+    /// Some of them delete.
+    frees: bool,
     answer: Answer,
     reply: oneshot::Sender<Answer>,
 }
@@ -33,6 +73,8 @@ pub(crate) struct Head {
     /// The last revision handed out.
     revision: Revision,
     flushing: bool,
+    /// Bytes of the values in `queue` and in the batch under way.
+    staged: u64,
     failure: Option<Arc<str>>,
 }
 
@@ -73,6 +115,7 @@ impl Head {
         state: &parking_lot::RwLock<State>,
         operations: Vec<Operation>,
         time: i64,
+        room: Room,
     ) -> Result<(oneshot::Receiver<Answer>, bool), CommitError> {
         if let Some(failure) = &self.failure {
             return Err(CommitError::Poisoned(failure.clone()));
@@ -80,7 +123,7 @@ impl Head {
         let mut overlay = BTreeMap::new();
         let mut changes = Vec::with_capacity(operations.len());
         let mut refusal = None;
-        let mut revision = self.revision;
+        let (mut revision, mut staged, mut frees) = (self.revision, self.staged, false);
         for operation in operations {
             let key = operation.key();
             let current = match overlay.get(key).or_else(|| self.pending.get(key)) {
@@ -92,7 +135,11 @@ impl Head {
                 break;
             }
             revision = revision.next();
+            let freeing = operation.frees();
             let (change, event) = change_of(operation, current, revision, time);
+            room.check(&change, event.prev.as_ref(), staged, freeing)?;
+            staged += change.value.len() as u64;
+            frees |= freeing;
             let after = (change.kind == ChangeKind::Put).then(|| event.object.clone());
             overlay.insert(change.key.clone(), (revision, after));
             changes.push((change, event));
@@ -106,12 +153,13 @@ impl Head {
             }
             None => {
                 self.revision = revision;
+                self.staged = staged;
                 self.pending.append(&mut overlay);
                 Ok(changes.iter().map(|(_, event)| event.clone()).collect())
             }
         };
         let (reply, receiver) = oneshot::channel();
-        self.queue.push_back(Staged { changes, answer, reply });
+        self.queue.push_back(Staged { changes, frees, answer, reply });
         Ok((receiver, !std::mem::replace(&mut self.flushing, true)))
     }
 
@@ -128,6 +176,7 @@ impl Head {
                 break;
             }
             let Some(staged) = self.queue.pop_front() else { break };
+            flight.batch.frees |= staged.frees;
             for (change, event) in staged.changes {
                 flight.events.push((event, change.time));
                 flight.batch.changes.push(change);
@@ -140,17 +189,18 @@ impl Head {
     }
 
     /// An empty batch for the engine's own sake, where nothing else is under way.
-    pub(crate) fn take_quiet(&mut self, revision: Revision) -> Option<Flight> {
+    pub(crate) fn take_quiet(&mut self, revision: Revision, trim: Option<Revision>) -> Option<Flight> {
         if self.failure.is_some() || std::mem::replace(&mut self.flushing, true) {
             return None;
         }
-        let batch = Batch { revision, quiet: true, ..Batch::default() };
+        let batch = Batch { revision, trim, quiet: true, ..Batch::default() };
         Some(Flight { batch, events: Vec::new(), replies: Vec::new() })
     }
 
     /// Forgets what a published batch made pending.
     pub(crate) fn published(&mut self, flight: &Flight) {
         for (event, _) in &flight.events {
+            self.staged = self.staged.saturating_sub(event.object.value.len() as u64);
             if self.pending.get(event.key()).is_some_and(|(revision, _)| *revision == event.revision()) {
                 self.pending.remove(event.key());
             }
@@ -160,6 +210,7 @@ impl Head {
     /// Drops everything pending: it was built on a batch that failed. Revisions handed out are not handed out again.
     pub(crate) fn fail(&mut self, failure: &CommitError) {
         self.pending.clear();
+        self.staged = 0;
         for staged in self.queue.drain(..) {
             let _gone = staged.reply.send(Err(failure.clone()));
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::engine::Change;
 use crate::key::{Key, Prefix};
-use crate::limits::{HistoryLimits, TRIM_EVENTS_MAX};
+use crate::limits::{HistoryLimits, READ_EVENTS, TRIM_EVENTS_MAX, WATCH_CHUNK_BYTES};
 use crate::revision::Revision;
 use crate::state::{Event, Stored, event_of, stored_of};
 
@@ -59,6 +59,8 @@ struct Recorded {
     known: Known,
     /// Seconds since the Unix epoch.
     time: i64,
+    /// Of its value, as far as that is known.
+    bytes: usize,
 }
 
 impl Recorded {
@@ -87,12 +89,14 @@ impl Recorded {
     }
 }
 
-/// What a watcher that begins in the past has to be told first.
+/// The next events that a watcher reads from the history.
 #[derive(Default)]
-pub(crate) struct Backlog {
-    pub(crate) numbers: VecDeque<Numbers>,
-    /// All of them after `numbers`.
+pub(crate) struct Chunk {
+    /// Those that are in memory, or else `numbers`, never both.
     pub(crate) events: VecDeque<Arc<Event>>,
+    pub(crate) numbers: VecDeque<Numbers>,
+    /// Up to where the history was looked through; `None`: to its end.
+    pub(crate) more_after: Option<Revision>,
 }
 
 #[derive(Default)]
@@ -102,6 +106,8 @@ pub(crate) struct History {
     without_values: usize,
     /// Bytes of the values of the others.
     bytes: usize,
+    /// Bytes of the values of all, wherever they are.
+    total: usize,
 }
 
 impl History {
@@ -111,8 +117,10 @@ impl History {
 
     /// Adds an event; the oldest ones lose their values when there are more than `limits.memory` bytes of them.
     pub(crate) fn push(&mut self, event: Arc<Event>, time: i64, limits: &HistoryLimits) {
-        self.bytes += event.object.value.len();
-        self.events.push_back(Recorded { known: Known::Whole(event), time });
+        let bytes = event.object.value.len();
+        self.bytes += bytes;
+        self.total += bytes;
+        self.events.push_back(Recorded { known: Known::Whole(event), time, bytes });
         while self.bytes > limits.memory
             && let Some(recorded) = self.events.get_mut(self.without_values)
         {
@@ -124,11 +132,12 @@ impl History {
         }
     }
 
-    /// Adds an event that was read from the engine, where its values stay. Only before the first [`Self::push`].
-    pub(crate) fn push_numbers(&mut self, change: &Change) {
+    /// Adds an event that was read from the engine, where its values stay, `bytes` long. Only before the first [`Self::push`].
+    pub(crate) fn push_numbers(&mut self, change: &Change, bytes: usize) {
         let Change { key, revision, previous, time, .. } = change;
         let numbers = Numbers { key: key.clone(), revision: *revision, previous: *previous };
-        self.events.push_back(Recorded { known: Known::Numbers(numbers), time: *time });
+        self.total += bytes;
+        self.events.push_back(Recorded { known: Known::Numbers(numbers), time: *time, bytes });
         self.without_values += 1;
     }
 
@@ -141,27 +150,33 @@ impl History {
                 Known::Whole(event) => self.bytes -= event.object.value.len(),
                 Known::Numbers(_) => self.without_values -= 1,
             }
+            self.total -= oldest.bytes;
             self.events.pop_front();
         }
     }
 
     /// Up to which revision events may be dropped at `now` (Unix seconds) when `adding` more come, which makes `newest` the last
-    /// revision.
+    /// revision: those that both limits let go, and those that `bytes` of values have no room for.
     pub(crate) fn trimmable(
         &self,
         limits: &HistoryLimits,
+        bytes: usize,
         newest: u64,
         adding: usize,
         now: i64,
     ) -> Option<Revision> {
         let age = i64::try_from(limits.age.as_secs()).unwrap_or(i64::MAX);
+        let mut left = self.total;
         self.events
             .iter()
             .take(TRIM_EVENTS_MAX.max(2 * adding))
-            // An event from far in the future was written before the clock was set back: its time says nothing.
             .take_while(|recorded| {
-                newest - recorded.revision().0 >= limits.revisions
-                    && now.abs_diff(recorded.time) > age.unsigned_abs()
+                let too_many = left > bytes;
+                left -= recorded.bytes;
+                // An event from far in the future was written before the clock was set back: its time says nothing.
+                let old = newest - recorded.revision().0 >= limits.revisions
+                    && now.abs_diff(recorded.time) > age.unsigned_abs();
+                old || too_many
             })
             .last()
             .map(Recorded::revision)
@@ -181,16 +196,28 @@ impl History {
             .collect()
     }
 
-    /// The events after `revision` that `prefix` covers.
-    pub(crate) fn since(&self, prefix: &Prefix, revision: Revision) -> Backlog {
+    /// The first events after `revision` that `prefix` covers: so many that they can wait for a watcher.
+    pub(crate) fn chunk(&self, prefix: &Prefix, revision: Revision) -> Chunk {
         let first = self.events.partition_point(|recorded| recorded.revision() <= revision);
-        let mut backlog = Backlog::default();
-        for recorded in self.events.range(first..).filter(|recorded| prefix.covers(recorded.key())) {
-            match &recorded.known {
-                Known::Whole(event) => backlog.events.push_back(event.clone()),
-                Known::Numbers(numbers) => backlog.numbers.push_back(numbers.clone()),
+        let (mut chunk, mut bytes, mut last) = (Chunk::default(), 0, revision);
+        for recorded in self.events.range(first..) {
+            if prefix.covers(recorded.key()) {
+                let full =
+                    bytes >= WATCH_CHUNK_BYTES || chunk.numbers.len() + chunk.events.len() == READ_EVENTS;
+                match &recorded.known {
+                    Known::Whole(event) if !full && chunk.numbers.is_empty() => {
+                        bytes += event.bytes();
+                        chunk.events.push_back(event.clone());
+                    }
+                    Known::Numbers(numbers) if !full => chunk.numbers.push_back(numbers.clone()),
+                    _ => {
+                        chunk.more_after = Some(last);
+                        break;
+                    }
+                }
             }
+            last = recorded.revision();
         }
-        backlog
+        chunk
     }
 }

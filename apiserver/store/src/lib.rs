@@ -17,6 +17,7 @@ mod history;
 mod key;
 pub mod limits;
 mod operation;
+mod queue;
 mod revision;
 mod state;
 mod store;
@@ -26,7 +27,7 @@ pub use directory::DataDirectory;
 #[cfg(feature = "sled")]
 pub use engine::sled::Sled;
 pub use engine::{
-    Batch, Change, ChangeKind, Engine, Loaded,
+    Batch, Change, ChangeKind, Engine, Loaded, Size,
     embedded::{Disk, Embedded},
     faulty::{Fault, Faulty},
     memory::Memory,

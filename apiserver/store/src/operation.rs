@@ -30,6 +30,8 @@ pub enum Operation {
         expected: Revision,
         /// What.
         value: Value,
+        /// It is a step of the object's deletion, for which there is room when there is none for others.
+        removal: bool,
     },
     /// Removes an object that must be at `expected`.
     Delete {
@@ -54,7 +56,21 @@ impl Operation {
         expected: Revision,
         value: impl FnOnce(Revision) -> Bytes + Send + 'static,
     ) -> Self {
-        Self::Update { key, expected, value: Box::new(value) }
+        Self::Update { key, expected, value: Box::new(value), removal: false }
+    }
+
+    /// As [`Operation::update`], of an object that is being deleted.
+    pub fn removal(
+        key: Key,
+        expected: Revision,
+        value: impl FnOnce(Revision) -> Bytes + Send + 'static,
+    ) -> Self {
+        Self::Update { key, expected, value: Box::new(value), removal: true }
+    }
+
+    /// Whether it deletes, or is a step of a deletion.
+    pub(crate) fn frees(&self) -> bool {
+        matches!(self, Self::Delete { .. } | Self::Update { removal: true, .. })
     }
 
     /// Removes an object that must be at `expected`; its event carries `last`.

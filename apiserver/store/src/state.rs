@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::engine::{Change, ChangeKind, Loaded};
 use crate::error::HistoryError;
-use crate::history::{Backlog, History, Version};
+use crate::history::{Chunk, History, Version};
 use crate::key::{Key, Prefix};
 use crate::limits::HistoryLimits;
 use crate::revision::Revision;
@@ -53,6 +53,11 @@ impl Event {
     /// When: no two events have the same revision.
     pub fn revision(&self) -> Revision {
         self.object.mod_revision
+    }
+
+    /// Bytes of its values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.object.value.len() + self.prev.as_ref().map_or(0, |prev| prev.value.len())
     }
 
     /// Which object.
@@ -123,7 +128,8 @@ impl State {
             }
             if in_history {
                 // Its values are read when somebody goes back that far.
-                state.history.push_numbers(&change);
+                let bytes = if change.value.is_empty() { loaded.row_bytes } else { change.value.len() };
+                state.history.push_numbers(&change, bytes);
             }
             state.apply(&event_of(change, prev));
         }
@@ -162,10 +168,11 @@ impl State {
         }
     }
 
-    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds).
-    pub(crate) fn trimmable(&self, adding: usize, now: i64) -> Option<Revision> {
+    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds); `tight`: the quota is near.
+    pub(crate) fn trimmable(&self, adding: usize, now: i64, tight: bool) -> Option<Revision> {
         let newest = self.revision.0.saturating_add(adding as u64);
-        self.history.trimmable(&self.limits, newest, adding, now)
+        let bytes = if tight { self.limits.bytes_when_tight() } else { self.limits.bytes };
+        self.history.trimmable(&self.limits, bytes, newest, adding, now)
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Stored>> {
@@ -201,7 +208,7 @@ impl State {
         Snapshot { revision: self.revision, items, remaining }
     }
 
-    fn check_reachable(&self, requested: Revision) -> Result<(), HistoryError> {
+    pub(crate) fn check_reachable(&self, requested: Revision) -> Result<(), HistoryError> {
         if requested > self.revision {
             return Err(HistoryError::Future { requested, current: self.revision });
         }
@@ -240,10 +247,10 @@ impl State {
         Ok((shown, versions.count()))
     }
 
-    /// The events after `revision` that `prefix` covers.
-    pub(crate) fn since(&self, prefix: &Prefix, revision: Revision) -> Result<Backlog, HistoryError> {
+    /// The next events after `revision` that `prefix` covers.
+    pub(crate) fn chunk(&self, prefix: &Prefix, revision: Revision) -> Result<Chunk, HistoryError> {
         self.check_reachable(revision)?;
-        Ok(self.history.since(prefix, revision))
+        Ok(self.history.chunk(prefix, revision))
     }
 }
 

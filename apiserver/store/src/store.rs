@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use machinery::clock::Clock;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use crate::engine::{Change, Engine, Loaded};
+use crate::engine::{Change, Engine, Loaded, Size};
 use crate::error::{CommitError, EngineError, HistoryError};
-use crate::head::Head;
-use crate::history::Version;
+use crate::head::{Head, Room};
+use crate::history::{Numbers, Version};
 use crate::key::{Key, Prefix};
-use crate::limits::{HistoryLimits, READ_EVENTS};
+use crate::limits::{HistoryLimits, QUOTA_PARTS, QUOTA_TIGHT_PARTS, READ_EVENTS, STUCK, WATCH_CHUNK_BYTES};
 use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::{Event, Page, Snapshot, State, Stored, stored_of};
@@ -42,6 +44,13 @@ pub(crate) struct Inner {
     pub(crate) state: RwLock<State>,
     /// Somebody waits until nobody writes.
     pub(crate) awaiting_quiet: AtomicBool,
+    /// Since when the engine has been at a batch.
+    pub(crate) writing_since: Mutex<Option<Instant>>,
+    /// Told when the engine has failed.
+    pub(crate) failed: Notify,
+    quota: u64,
+    /// A write was refused for the quota, and there is no room yet.
+    alarm: AtomicBool,
 }
 
 impl Store {
@@ -50,7 +59,8 @@ impl Store {
     /// # Errors
     /// What [`Engine::load`] reports, and damage that only shows when the rows are put together.
     pub async fn open(engine: impl Engine, clock: Clock) -> Result<Self, EngineError> {
-        Self::open_with(engine, clock, HistoryLimits::default()).await
+        let limits = if engine.blocking() { HistoryLimits::default() } else { HistoryLimits::in_memory() };
+        Self::open_with(engine, clock, limits).await
     }
 
     /// Reads everything from `engine`.
@@ -67,8 +77,19 @@ impl Store {
         let loaded = read_all(engine.clone(), blocking).await?;
         let state = replay(&*engine, loaded, limits)?;
         let head = Mutex::new(Head::at(state.revision));
-        let (state, awaiting_quiet) = (RwLock::new(state), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { engine, blocking, clock, head, state, awaiting_quiet })))
+        let inner = Inner {
+            engine,
+            blocking,
+            clock,
+            head,
+            state: RwLock::new(state),
+            awaiting_quiet: AtomicBool::new(false),
+            writing_since: Mutex::default(),
+            failed: Notify::new(),
+            quota: limits.quota,
+            alarm: AtomicBool::new(false),
+        };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// The last revision that readers see.
@@ -101,6 +122,56 @@ impl Store {
         self.0.head.lock().failure().cloned()
     }
 
+    /// Done when the store has stopped writing; gives the reason.
+    pub async fn failed(&self) -> Arc<str> {
+        loop {
+            let told = self.0.failed.notified();
+            tokio::pin!(told);
+            told.as_mut().enable();
+            if let Some(failure) = self.failure() {
+                return failure;
+            }
+            told.await;
+        }
+    }
+
+    /// Whether the store can write.
+    ///
+    /// # Errors
+    /// Why not: it stopped, or the disk has been at one batch for longer than [`STUCK`]. A full disk and a spent quota are no such reason: deletions
+    /// go on.
+    pub fn health(&self) -> Result<(), String> {
+        if let Some(failure) = self.failure() {
+            return Err(format!("the store stopped writing: {failure}"));
+        }
+        match *self.0.writing_since.lock() {
+            Some(since) if self.0.clock.monotonic() - since > STUCK => {
+                Err(format!("the disk has not taken a write for {} s", STUCK.as_secs()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How much the engine holds.
+    pub fn size(&self) -> Size {
+        self.0.engine.size()
+    }
+
+    /// What objects and history may take, bytes.
+    pub fn quota(&self) -> u64 {
+        self.0.quota
+    }
+
+    /// Whether writes are refused for the quota, or since the disk has room for deletions only.
+    pub fn alarm(&self) -> bool {
+        self.0.alarm.load(Ordering::Relaxed) || self.0.engine.strained()
+    }
+
+    /// Bytes of the events that wait for watchers, each counted once.
+    pub fn queued_bytes(&self) -> usize {
+        self.0.state.read().watchers.queued_bytes()
+    }
+
     /// Reads all that the engine holds once more: whether every row has its checksum, none is missing, and they fit together. Writes wait
     /// meanwhile.
     ///
@@ -112,6 +183,7 @@ impl Store {
         let rows = loaded.changes.len();
         let revisions = loaded.changes.iter().map(|change| change.revision).collect();
         let state = replay(&*engine, loaded, HistoryLimits::default())?;
+        self.0.check().await?;
         // A load may leave out values that others replaced; rows that are trimmed meanwhile are nobody's loss.
         if self.0.blocking {
             let file = engine.name();
@@ -178,8 +250,9 @@ impl Store {
             return Err(HistoryError::Poisoned(failure.clone()));
         }
         let mut state = self.0.state.write();
-        let backlog = state.since(prefix, from)?;
-        Ok(state.watchers.subscribe(prefix, from, backlog, &self.0))
+        state.check_reachable(from)?;
+        let behind = from < state.revision;
+        Ok(state.watchers.subscribe(prefix, from, behind, &self.0))
     }
 
     /// Performs all operations or none, and returns when they are durable and visible: an event for each, with consecutive
@@ -192,7 +265,9 @@ impl Store {
             return Ok(Vec::new());
         }
         let time = self.0.clock.now().timestamp();
-        let (answer, lead) = self.0.head.lock().stage(&self.0.state, operations, time)?;
+        let room = self.0.room();
+        let staged = self.0.head.lock().stage(&self.0.state, operations, time, room);
+        let (answer, lead) = staged.inspect_err(|error| self.0.look_at_refusal(error))?;
         if lead {
             if self.0.blocking {
                 // Of its own, so that a caller that goes away does not take the others' transactions with it.
@@ -233,14 +308,83 @@ fn replay(engine: &dyn Engine, loaded: Loaded, limits: HistoryLimits) -> Result<
 }
 
 impl Inner {
+    fn room(&self) -> Room {
+        Room { used: self.engine.size().rows, quota: self.quota, strained: self.engine.strained() }
+    }
+
+    /// Whether the history has to give way to objects.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.engine.strained() || self.alarm.load(Ordering::Relaxed) || self.is_nearly_spent()
+    }
+
+    fn is_nearly_spent(&self) -> bool {
+        self.engine.size().rows >= self.quota / QUOTA_PARTS * QUOTA_TIGHT_PARTS
+    }
+
+    fn look_at_refusal(&self, error: &CommitError) {
+        if matches!(error, CommitError::Quota { .. }) && !self.alarm.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, "the quota is spent: only deletions and updates that make nothing larger are taken");
+        }
+    }
+
+    /// Ends the alarm when there is room again.
+    pub(crate) fn look_at_quota(&self) {
+        if self.alarm.load(Ordering::Relaxed) && !self.is_nearly_spent() {
+            self.alarm.store(false, Ordering::Relaxed);
+            tracing::info!(quota = self.quota, "there is room below the quota again");
+        }
+    }
+
+    async fn check(&self) -> Result<(), EngineError> {
+        let engine = self.engine.clone();
+        if !self.blocking {
+            return engine.check();
+        }
+        let file = engine.name();
+        let failed = |error: tokio::task::JoinError| EngineError::Failed {
+            step: "read",
+            file,
+            reason: error.to_string(),
+        };
+        tokio::task::spawn_blocking(move || engine.check()).await.map_err(failed)?
+    }
+
+    /// The first of these events: as many as a watcher takes at a time. None where the first is not there any more.
+    ///
+    /// # Errors
+    /// [`HistoryError::Poisoned`] when they cannot be read.
+    pub(crate) async fn events(self: &Arc<Self>, numbers: Vec<Numbers>) -> Result<Vec<Event>, HistoryError> {
+        if !self.blocking {
+            return self.events_at_once(numbers.iter());
+        }
+        let store = self.clone();
+        let read = tokio::task::spawn_blocking(move || store.events_at_once(numbers.iter())).await;
+        read.unwrap_or_else(|error| Err(HistoryError::Poisoned(error.to_string().into())))
+    }
+
+    /// As [`Self::events`], on this thread, which may wait for the disk.
+    pub(crate) fn events_at_once<'a>(
+        &self,
+        numbers: impl Iterator<Item = &'a Numbers>,
+    ) -> Result<Vec<Event>, HistoryError> {
+        let (mut events, mut bytes) = (Vec::new(), 0);
+        for numbers in numbers {
+            let rows = self.rows_at_once(&numbers.rows().collect())?;
+            let Some(event) = numbers.event(&rows) else { break };
+            bytes += event.bytes();
+            events.push(event);
+            if bytes >= WATCH_CHUNK_BYTES {
+                break;
+            }
+        }
+        Ok(events)
+    }
+
     /// Rows of the engine, by number.
     ///
     /// # Errors
     /// [`HistoryError::Poisoned`] when they cannot be read.
-    pub(crate) async fn rows(
-        &self,
-        revisions: BTreeSet<Revision>,
-    ) -> Result<BTreeMap<Revision, Change>, HistoryError> {
+    async fn rows(&self, revisions: BTreeSet<Revision>) -> Result<BTreeMap<Revision, Change>, HistoryError> {
         if revisions.is_empty() || !self.blocking {
             return self.rows_at_once(&revisions);
         }
@@ -253,7 +397,7 @@ impl Inner {
     }
 
     /// As [`Self::rows`], on this thread, which may wait for the disk.
-    pub(crate) fn rows_at_once(
+    fn rows_at_once(
         &self,
         revisions: &BTreeSet<Revision>,
     ) -> Result<BTreeMap<Revision, Change>, HistoryError> {

@@ -1,16 +1,14 @@
 //! Watchers: each has a queue of its own, so that a slow one holds up nobody.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use tokio::sync::mpsc;
-
-use crate::engine::Change;
-use crate::error::WatchEnd;
-use crate::history::{Backlog, Numbers};
+use crate::error::{HistoryError, WatchEnd};
+use crate::history::Numbers;
 use crate::key::Prefix;
-use crate::limits::{READ_EVENTS, WATCH_QUEUE_EVENTS};
+use crate::limits::WATCH_QUEUES_BYTES;
+use crate::queue::{Found, Queue, Queued};
 use crate::revision::Revision;
 use crate::state::Event;
 use crate::store::Inner;
@@ -19,32 +17,31 @@ use crate::store::Inner;
 /// that cover its key, and wakes nobody else.
 #[derive(Default)]
 pub(crate) struct Watchers {
-    by_prefix: BTreeMap<Arc<str>, BTreeMap<u64, Subscriber>>,
+    by_prefix: BTreeMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
     next_id: u64,
     reached: Arc<AtomicU64>,
-}
-
-struct Subscriber {
-    queue: mpsc::Sender<Arc<Event>>,
-    end: Arc<OnceLock<WatchEnd>>,
+    /// Bytes of the events in all queues.
+    queued: Arc<AtomicUsize>,
 }
 
 impl Watchers {
-    /// Queues an event with everyone who watches its key; ends those whose queue is full.
+    /// Queues an event with everyone who watches its key. Where that is too much for all queues together, everyone goes on from the history.
     pub(crate) fn send(&mut self, event: &Arc<Event>) {
+        let mut queued = None;
         for prefix in event.key().covering() {
-            let Some(subscribers) = self.by_prefix.get_mut(prefix) else { continue };
-            subscribers.retain(|_, subscriber| match subscriber.queue.try_send(event.clone()) {
-                Ok(()) => true,
-                Err(_) => {
-                    subscriber.end.get_or_init(|| WatchEnd::TooSlow);
-                    false
-                }
-            });
-            if subscribers.is_empty() {
-                self.by_prefix.remove(prefix);
-            }
+            let Some(queues) = self.by_prefix.get(prefix) else { continue };
+            let queued = queued.get_or_insert_with(|| Arc::new(Queued::new(event, &self.queued)));
+            queues.values().for_each(|queue| queue.push(queued));
         }
+        drop(queued);
+        if self.queued_bytes() > WATCH_QUEUES_BYTES {
+            self.by_prefix.values().flat_map(BTreeMap::values).for_each(|queue| queue.fall_behind());
+        }
+    }
+
+    /// Bytes of the events that wait for watchers, each counted once.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
     }
 
     /// Tells progress. Called after `send` of everything up to `revision`, so that an empty queue means "seen up to here".
@@ -52,35 +49,35 @@ impl Watchers {
         self.reached.store(revision.0, Ordering::Release);
     }
 
-    /// Ends every watcher, once it has read what is queued.
+    /// Ends every watcher, once it has read what there is.
     pub(crate) fn stop(&mut self) {
-        self.by_prefix.clear();
+        for queue in std::mem::take(&mut self.by_prefix).values().flat_map(BTreeMap::values) {
+            queue.end(WatchEnd::Stopped);
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
         self.by_prefix.values().map(BTreeMap::len).sum()
     }
 
+    /// `behind`: there are events after `from` already.
     pub(crate) fn subscribe(
         &mut self,
         prefix: &Prefix,
         from: Revision,
-        backlog: Backlog,
+        behind: bool,
         store: &Arc<Inner>,
     ) -> Watcher {
-        let (sender, queue) = mpsc::channel(WATCH_QUEUE_EVENTS);
-        let end = Arc::new(OnceLock::new());
+        let queue = Arc::new(Queue::new(behind));
         let id = self.next_id;
         self.next_id += 1;
-        let subscriber = Subscriber { queue: sender, end: end.clone() };
-        self.by_prefix.entry(prefix.as_str().into()).or_default().insert(id, subscriber);
+        self.by_prefix.entry(prefix.as_str().into()).or_default().insert(id, queue.clone());
         let registration = Registration { prefix: prefix.clone(), id, store: Arc::downgrade(store) };
         Watcher {
             read: VecDeque::new(),
-            unread: backlog.numbers,
-            backlog: backlog.events,
+            unread: VecDeque::new(),
+            looked_through: from,
             queue,
-            end,
             seen: from,
             reached: self.reached.clone(),
             registration,
@@ -88,12 +85,18 @@ impl Watchers {
     }
 
     fn unsubscribe(&mut self, prefix: &Prefix, id: u64) {
-        if let Some(subscribers) = self.by_prefix.get_mut(prefix.as_str()) {
-            subscribers.remove(&id);
-            if subscribers.is_empty() {
+        if let Some(queues) = self.by_prefix.get_mut(prefix.as_str()) {
+            queues.remove(&id);
+            if queues.is_empty() {
                 self.by_prefix.remove(prefix.as_str());
             }
         }
+    }
+}
+
+impl Drop for Watchers {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -113,13 +116,13 @@ impl Drop for Registration {
 
 /// Yields the events below a prefix in the order of their revisions: none missing, none twice. Dropping it ends the watch.
 ///
-/// Invariant: everything in `read` is older than `unread`, that is older than `backlog`, and that is older than `queue`.
+/// Invariant: everything in `read` is older than `unread`; that is not after `looked_through`; and what is in `queue` is.
 pub struct Watcher {
     read: VecDeque<Arc<Event>>,
     unread: VecDeque<Numbers>,
-    backlog: VecDeque<Arc<Event>>,
-    queue: mpsc::Receiver<Arc<Event>>,
-    end: Arc<OnceLock<WatchEnd>>,
+    /// Up to which revision the history was looked through.
+    looked_through: Revision,
+    queue: Arc<Queue>,
     seen: Revision,
     reached: Arc<AtomicU64>,
     registration: Registration,
@@ -129,67 +132,89 @@ impl Watcher {
     /// The next event. Safe to cancel: no event is lost.
     ///
     /// # Errors
-    /// The watch has ended; what was queued before has been yielded, except for [`WatchEnd::TooSlow`] nothing is missing.
+    /// The watch has ended; what came before has been yielded, except for [`WatchEnd::TooSlow`] nothing is missing.
     pub async fn next(&mut self) -> Result<Arc<Event>, WatchEnd> {
-        if self.read.is_empty() && !self.unread.is_empty() {
-            let store = self.registration.store.upgrade().ok_or(WatchEnd::Stopped)?;
-            let rows = store.rows(self.wanted()).await;
-            self.read_from(&rows.map_err(|_| WatchEnd::Stopped)?)?;
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                return Ok(self.deliver(event));
+            }
+            if !self.unread.is_empty() {
+                let store = self.store()?;
+                let events = store.events(self.unread.iter().cloned().collect()).await;
+                self.take_read(events.map_err(|_| WatchEnd::Stopped)?)?;
+                continue;
+            }
+            match self.queue.take() {
+                Found::Event(event) => return Ok(self.deliver(event)),
+                Found::Behind => self.look_through()?,
+                Found::Nothing => self.queue.filled().await,
+                Found::Ended(end) => return Err(end),
+            }
         }
-        let event = match self.old() {
-            Some(event) => event,
-            None => self.queue.recv().await.ok_or_else(|| self.ended())?,
-        };
-        Ok(self.deliver(event))
     }
 
-    /// The next event if there is one now. Where the watch began so far back that memory does not reach there, this waits for the
-    /// disk.
+    /// The next event if there is one now. Where the watcher is so far back that memory does not reach there, this waits for the disk.
     ///
     /// # Errors
     /// As [`Watcher::next`].
     pub fn try_next(&mut self) -> Result<Option<Arc<Event>>, WatchEnd> {
-        if self.read.is_empty() && !self.unread.is_empty() {
-            let store = self.registration.store.upgrade().ok_or(WatchEnd::Stopped)?;
-            let rows = store.rows_at_once(&self.wanted());
-            self.read_from(&rows.map_err(|_| WatchEnd::Stopped)?)?;
-        }
-        if let Some(event) = self.old() {
-            return Ok(Some(self.deliver(event)));
-        }
-        match self.queue.try_recv() {
-            Ok(event) => Ok(Some(self.deliver(event))),
-            Err(mpsc::error::TryRecvError::Empty) => Ok(None),
-            Err(mpsc::error::TryRecvError::Disconnected) => Err(self.ended()),
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                return Ok(Some(self.deliver(event)));
+            }
+            if !self.unread.is_empty() {
+                let events = self.store()?.events_at_once(self.unread.iter());
+                self.take_read(events.map_err(|_| WatchEnd::Stopped)?)?;
+                continue;
+            }
+            match self.queue.take() {
+                Found::Event(event) => return Ok(Some(self.deliver(event))),
+                Found::Behind => self.look_through()?,
+                Found::Nothing => return Ok(None),
+                Found::Ended(end) => return Err(end),
+            }
         }
     }
 
-    fn old(&mut self) -> Option<Arc<Event>> {
-        self.read.pop_front().or_else(|| self.backlog.pop_front())
+    fn store(&self) -> Result<Arc<Inner>, WatchEnd> {
+        self.registration.store.upgrade().ok_or(WatchEnd::Stopped)
     }
 
-    /// The rows of the next events that have to be read.
-    fn wanted(&self) -> BTreeSet<Revision> {
-        self.unread.iter().take(READ_EVENTS).flat_map(Numbers::rows).collect()
-    }
-
-    /// Turns [`Self::wanted`] into events.
-    fn read_from(&mut self, rows: &BTreeMap<Revision, Change>) -> Result<(), WatchEnd> {
-        let events: Option<VecDeque<_>> =
-            self.unread.iter().take(READ_EVENTS).map(|numbers| numbers.event(rows).map(Arc::new)).collect();
-        // A row that is gone has left the history meanwhile.
-        self.read = events.ok_or_else(|| self.end.get_or_init(|| WatchEnd::TooSlow).clone())?;
-        self.unread.drain(..self.read.len());
+    /// Takes the next events from the history; at its end, the queue has what follows.
+    fn look_through(&mut self) -> Result<(), WatchEnd> {
+        let store = self.store()?;
+        // Nothing is published while this lock is held.
+        let state = store.state.read();
+        let from = self.looked_through.max(self.seen);
+        let chunk = state.chunk(&self.registration.prefix, from).map_err(|error| match error {
+            HistoryError::Compacted { .. } => WatchEnd::TooSlow,
+            HistoryError::Future { .. } | HistoryError::Poisoned(_) => WatchEnd::Stopped,
+        })?;
+        (self.read, self.unread) = (chunk.events, chunk.numbers);
+        self.looked_through = chunk.more_after.unwrap_or(state.revision);
+        if chunk.more_after.is_none() {
+            self.queue.caught_up();
+        }
         Ok(())
+    }
+
+    /// The first of `unread` were read.
+    fn take_read(&mut self, events: Vec<Event>) -> Result<(), WatchEnd> {
+        self.unread.drain(..events.len());
+        self.read.extend(events.into_iter().map(Arc::new));
+        // A row that is gone has left the history meanwhile.
+        if self.read.is_empty() { Err(WatchEnd::TooSlow) } else { Ok(()) }
     }
 
     /// The revision up to which this watcher has yielded everything: what a bookmark may carry.
     pub fn progress(&mut self) -> Revision {
         // The order matters: what was queued after `reached` was read may be missing from it, never the other way round.
         let reached = Revision(self.reached.load(Ordering::Acquire));
-        let nothing_old = self.read.is_empty() && self.unread.is_empty() && self.backlog.is_empty();
-        if nothing_old && self.queue.is_empty() && self.end.get().is_none() {
-            self.seen = self.seen.max(reached);
+        if self.read.is_empty() && self.unread.is_empty() {
+            self.seen = self.seen.max(self.looked_through);
+            if self.queue.is_done() {
+                self.seen = self.seen.max(reached);
+            }
         }
         self.seen
     }
@@ -198,9 +223,5 @@ impl Watcher {
         debug_assert!(event.revision() > self.seen, "events come in the order of their revisions");
         self.seen = event.revision();
         event
-    }
-
-    fn ended(&self) -> WatchEnd {
-        self.end.get().cloned().unwrap_or(WatchEnd::Stopped)
     }
 }

@@ -179,35 +179,6 @@ async fn a_watch_has_every_event_from_its_revision_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_watcher_is_ended_and_others_go_on() {
-    let store = open(&Memory::new()).await;
-    let mut slow = store.watch(&Prefix::all(), Revision(1)).unwrap();
-    let mut quick = store.watch(&things(), Revision(1)).unwrap();
-    let mut revision = create(&store, "a").await;
-    for _ in 1..limits::WATCH_QUEUE_EVENTS {
-        revision = update(&store, "a", "x").await;
-        quick.next().await.unwrap();
-    }
-    assert_eq!(store.watcher_count(), 2, "at the limit nobody is ended");
-    update(&store, "a", "x").await;
-    assert_eq!(store.watcher_count(), 1);
-    for _ in 0..2 {
-        quick.next().await.unwrap();
-    }
-    // What was queued is still in order, and the end says why it is one.
-    let mut last = Revision(1);
-    let end = loop {
-        match slow.next().await {
-            Ok(event) => last = event.revision(),
-            Err(end) => break end,
-        }
-    };
-    assert_eq!((end, last, slow.progress()), (WatchEnd::TooSlow, revision, revision));
-    drop(quick);
-    assert_eq!(store.watcher_count(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn history_is_dropped_after_both_limits_and_keeps_what_is_needed() {
     let engine = Memory::new();
     let limits = HistoryLimits { revisions: 10, age: Duration::from_secs(60), ..HistoryLimits::default() };

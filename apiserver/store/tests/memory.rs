@@ -15,7 +15,65 @@ fn resident() -> usize {
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
+const WATCHERS: usize = 500;
+const UPDATES: usize = 10_000;
+const UPDATE_BYTES: usize = 100_000;
+/// What stalled watchers may add.
+const STALLED_BYTES_MAX: usize = 150 << 20;
+
+/// One after the other: both measure this process.
 #[tokio::test]
+async fn a_store_takes_no_more_memory_than_it_may() {
+    five_thousand_objects_fit().await;
+    five_hundred_stalled_watchers_take_little().await;
+}
+
+/// They stop reading, each somewhere else, while more is written than all queues may hold; and when they read again, nothing is missing.
+async fn five_hundred_stalled_watchers_take_little() {
+    let directory = tempfile::tempdir().unwrap();
+    let locked = DataDirectory::open(directory.path()).unwrap();
+    let store = Store::open(Embedded::open(&locked).unwrap(), Clock::system()).await.unwrap();
+    let before = resident();
+    let mut watchers: Vec<_> =
+        (0..WATCHERS).map(|_| store.watch(&Prefix::all(), store.revision()).unwrap()).collect();
+    let keys: Vec<Key> = (0..250)
+        .map(|number| Key::new("", "configmaps", Some("default"), &format!("big-{number:03}")).unwrap())
+        .collect();
+    let value = |_| Bytes::from(vec![b'x'; UPDATE_BYTES]);
+    // Objects in turn, so that a batch holds many.
+    for round in 0..UPDATES / keys.len() {
+        let commits: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                let operation = match store.get(key) {
+                    Some(now) => Operation::update(key.clone(), now.mod_revision, value),
+                    None => Operation::create(key.clone(), value),
+                };
+                let store = store.clone();
+                tokio::spawn(async move { store.commit(vec![operation]).await })
+            })
+            .collect();
+        for commit in commits {
+            commit.await.unwrap().unwrap();
+        }
+        for watcher in watchers.iter_mut().skip(round).step_by(UPDATES / keys.len()) {
+            watcher.next().await.unwrap();
+        }
+        assert!(store.queued_bytes() <= limits::WATCH_QUEUES_BYTES);
+    }
+    let stalled = resident() - before.min(resident());
+    eprintln!("{} MB more with stalled watchers", stalled >> 20);
+    assert!(stalled < STALLED_BYTES_MAX, "{stalled}");
+    for watcher in watchers.iter_mut().take(2) {
+        let mut last = watcher.progress();
+        while last < store.revision() {
+            let event = watcher.next().await.unwrap();
+            assert_eq!(event.revision(), last.next());
+            last = event.revision();
+        }
+    }
+}
+
 async fn five_thousand_objects_fit() {
     let directory = tempfile::tempdir().unwrap();
     let open = || async {

@@ -1,7 +1,7 @@
 //! The server's own certificates in its data directory: made at the first start, renewed before they expire.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use pki::kubeconfig::Kubeconfig;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
-use crate::directory::{DataDirectory, write_private};
+use crate::directory::{DataDirectory, update_private, write_private};
 
 /// The name of the certificate authority.
 const AUTHORITY: &str = "firstlight-ca";
@@ -49,8 +49,12 @@ impl Certificates {
     ) -> Result<Self> {
         let folder = directory.pki();
         let authority = match read_identity(&folder, "ca")? {
-            Some(found) => CertificateAuthority::from_pem(&found.certificate, &found.key)
-                .with_context(|| format!("the certificate authority in {} is damaged", folder.display()))?,
+            Some(found) => {
+                let damaged = || format!("the certificate authority in {} is damaged", folder.display());
+                let read =
+                    CertificateAuthority::from_pem(&found.certificate, &found.key).with_context(damaged)?;
+                begun(read, &folder, "ca", clock).with_context(damaged)?
+            }
             None => {
                 let made = CertificateAuthority::generate(
                     AUTHORITY,
@@ -80,14 +84,61 @@ impl Certificates {
     /// Keeps what is on disk and still good, and writes down the rest.
     fn adopt(&mut self) -> Result<()> {
         for (name, is_server) in [("server", true), ("admin", false)] {
-            let found =
-                read_identity(&self.folder, name)?.filter(|identity| self.is_good(identity, is_server));
+            let found = read_identity(&self.folder, name)?;
+            let (good, usable) = found.as_ref().map_or((false, false), |found| {
+                (self.is_good(found, is_server), self.is_usable(found, is_server))
+            });
             let slot = if is_server { &mut self.server } else { &mut self.admin };
             match found {
-                Some(identity) => *slot = identity,
-                None => write_identity(&self.folder, name, slot)?,
+                Some(identity) if good => *slot = identity,
+                found => {
+                    tracing::info!(
+                        certificate = name,
+                        "a certificate is made: there was none, or none that is valid for long"
+                    );
+                    match (write_identity(&self.folder, name, slot), found) {
+                        (Ok(()), _) => {}
+                        (Err(error), Some(identity)) if usable => {
+                            tracing::warn!(
+                                certificate = name,
+                                "a new one cannot be kept, the old one is valid yet: {error:#}"
+                            );
+                            *slot = identity;
+                        }
+                        (Err(error), _) => return Err(error),
+                    }
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Whether it is valid now, whether or not it should be renewed.
+    fn is_usable(&self, identity: &Identity, is_server: bool) -> bool {
+        let now = self.clock.now();
+        pki::inspect(&identity.certificate).is_ok_and(|facts| {
+            let named = !is_server || self.names.iter().all(|name| facts.names.contains(name));
+            named && facts.not_before <= now && now < facts.not_after
+        })
+    }
+
+    /// Writes the administrator's kubeconfig, where it is another than the one that is there. One that still opens this server does where the disk is
+    /// full.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    pub fn write_kubeconfig(&self, path: &Path, address: SocketAddr) -> Result<()> {
+        let Err(error) = update_private(path, self.kubeconfig(address)?.as_bytes()) else { return Ok(()) };
+        let found = std::fs::read_to_string(path).ok().and_then(|text| Kubeconfig::parse(&text).ok());
+        let opens = found.is_some_and(|found| {
+            found.server == format!("https://{}", reachable(address))
+                && found.authority == self.authority.certificate()
+                && self.is_usable(&found.identity, false)
+        });
+        if !opens {
+            return Err(error);
+        }
+        tracing::warn!("the kubeconfig stays as it is, which is good yet: {error:#}");
         Ok(())
     }
 
@@ -163,6 +214,29 @@ pub async fn keep_renewed(
     }
 }
 
+/// An authority whose validity has begun. One that a clock made which was ahead is nobody's root: it is made again with its key, so that what it
+/// issued stays good.
+pub(crate) fn begun(
+    authority: CertificateAuthority,
+    folder: &Path,
+    name: &str,
+    clock: &Clock,
+) -> Result<CertificateAuthority> {
+    let now = clock.now();
+    let not_before = pki::inspect(authority.certificate())?.not_before;
+    if not_before <= now {
+        return Ok(authority);
+    }
+    tracing::warn!(
+        authority = name,
+        valid_from = %not_before,
+        "the certificate authority is not valid yet: the clock was ahead when it was made, or is behind now. It is made again, with the same key"
+    );
+    let renewed = authority.renewed(now)?;
+    write_identity(folder, name, &renewed.identity())?;
+    Ok(renewed)
+}
+
 /// The address under which this machine reaches a server that listens on `address`.
 pub fn reachable(address: SocketAddr) -> SocketAddr {
     let mut reachable = address;
@@ -193,7 +267,7 @@ fn server_names(listen: SocketAddr) -> Vec<String> {
     names
 }
 
-pub(crate) fn read_identity(folder: &std::path::Path, name: &str) -> Result<Option<Identity>> {
+pub(crate) fn read_identity(folder: &Path, name: &str) -> Result<Option<Identity>> {
     let read = |end: &str| {
         let path = folder.join(format!("{name}.{end}"));
         match std::fs::read_to_string(&path) {
@@ -205,7 +279,7 @@ pub(crate) fn read_identity(folder: &std::path::Path, name: &str) -> Result<Opti
     Ok(read("crt")?.zip(read("key")?).map(|(certificate, key)| Identity { certificate, key }))
 }
 
-pub(crate) fn write_identity(folder: &std::path::Path, name: &str, identity: &Identity) -> Result<()> {
+pub(crate) fn write_identity(folder: &Path, name: &str, identity: &Identity) -> Result<()> {
     write_private(&folder.join(format!("{name}.key")), identity.key.as_bytes())?;
     write_private(&folder.join(format!("{name}.crt")), identity.certificate.as_bytes())
 }
@@ -242,6 +316,50 @@ mod tests {
         assert_ne!(third.server, first.server);
         let facts = pki::inspect(&third.server.certificate).unwrap();
         assert!(facts.not_after > clock.now() + chrono::Duration::days(300));
+    }
+
+    /// Started once with a clock that was ahead: what was made then is nobody's for years.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_valid_yet_is_made_again_with_the_same_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
+        directory.create().unwrap();
+        let random = Random::seeded(1);
+        let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
+        let ahead = Clock::simulated(epoch() + chrono::Duration::days(400));
+        let first = Certificates::load_or_create(&directory, listen, &ahead, &random).unwrap();
+        let right = Clock::simulated(epoch());
+        let second = Certificates::load_or_create(&directory, listen, &right, &random).unwrap();
+        for certificate in [second.authority(), &second.server.certificate, &second.admin.certificate] {
+            let facts = pki::inspect(certificate).unwrap();
+            assert!(facts.not_before <= right.now() && right.now() < facts.not_after, "{facts:?}");
+        }
+        let key = |text: &str| pki::inspect(text).unwrap().public_key;
+        assert_eq!(key(first.authority()), key(second.authority()));
+        let third = Certificates::load_or_create(&directory, listen, &right, &random).unwrap();
+        assert_eq!(third.kubeconfig(listen).unwrap(), second.kubeconfig(listen).unwrap());
+    }
+
+    /// A folder in the place of the file that would be written first stands for a disk that refuses.
+    #[tokio::test(start_paused = true)]
+    async fn a_kubeconfig_is_written_where_it_changes_and_a_good_one_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
+        directory.create().unwrap();
+        let (clock, random) = (Clock::simulated(epoch()), Random::seeded(1));
+        let listen = SocketAddr::from(([127, 0, 0, 1], 6443));
+        let mut certificates = Certificates::load_or_create(&directory, listen, &clock, &random).unwrap();
+        let path = folder.path().join("kubeconfig");
+        certificates.write_kubeconfig(&path, listen).unwrap();
+        std::fs::create_dir(folder.path().join("kubeconfig.new")).unwrap();
+        certificates.write_kubeconfig(&path, listen).unwrap();
+        tokio::time::advance(Duration::from_secs(260 * 24 * 3600)).await;
+        assert!(certificates.renew().unwrap());
+        certificates.write_kubeconfig(&path, listen).unwrap();
+        let elsewhere = SocketAddr::from(([127, 0, 0, 1], 6444));
+        assert!(certificates.write_kubeconfig(&path, elsewhere).is_err(), "it names another address");
+        tokio::time::advance(Duration::from_secs(200 * 24 * 3600)).await;
+        assert!(certificates.write_kubeconfig(&path, listen).is_err(), "it has expired");
     }
 
     #[tokio::test(start_paused = true)]

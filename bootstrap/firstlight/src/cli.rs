@@ -132,6 +132,12 @@ pub struct ServerOptions {
     /// How objects are stored
     #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
     pub store: StoreChoice,
+    /// Bytes that objects and their history may take; beyond, only deletions and what makes nothing larger is taken, as by etcd
+    #[arg(long, value_name = "BYTES", default_value_t = store::limits::QUOTA_BYTES)]
+    pub quota_backend_bytes: u64,
+    /// Start although the clusters of this directory were handed over by a pivot; its journal is set aside
+    #[arg(long)]
+    pub start_afresh: bool,
     /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub controllers: ControllerSelection,
@@ -209,6 +215,16 @@ pub struct UpOptions {
     /// What is installed there.
     #[command(flatten)]
     pub install: InstallOptions,
+}
+
+impl UpOptions {
+    /// Whether it was started as a server alone: there is nothing to wait for until somebody applies a Cluster.
+    pub fn wants_nothing(&self) -> bool {
+        self.filename.is_empty()
+            && self.wait.is_none()
+            && !self.exit_when_available
+            && self.pivot_to.is_none()
+    }
 }
 
 /// Options of `controllers`.
@@ -293,11 +309,16 @@ pub struct ControllerSelection {
     pub metal: bool,
 }
 
+impl ControllerSelection {
+    /// No controllers.
+    pub const NONE: Self = Self { core: false, kubeadm: false, simulated: false, metal: false };
+}
+
 impl std::str::FromStr for ControllerSelection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let none = Self { core: false, kubeadm: false, simulated: false, metal: false };
+        let none = Self::NONE;
         match text {
             "all" => return Ok(Self { core: true, kubeadm: true, simulated: true, metal: true }),
             "none" | "" => return Ok(none),

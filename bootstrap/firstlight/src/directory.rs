@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// The directory that holds everything of one server.
@@ -75,6 +75,38 @@ impl DataDirectory {
         self.0.join("kubeconfig")
     }
 
+    /// Says that there is a store, so that its loss is noticed.
+    fn store_mark(&self) -> PathBuf {
+        self.pki().join("store-made")
+    }
+
+    /// Notes that a store was made here.
+    pub fn remember_store(&self) {
+        let mark = self.store_mark();
+        if !mark.exists()
+            && let Err(error) = write_private(&mark, b"")
+        {
+            tracing::warn!("the loss of the store would not be noticed: {error:#}");
+        }
+    }
+
+    /// Whether a store that was made here is gone: an empty one in its place would look as if nothing had ever been stored.
+    ///
+    /// # Errors
+    /// That it is, and what to do.
+    pub fn refuse_lost_store(&self) -> Result<()> {
+        let store = self.0.join("store.redb");
+        ensure!(
+            store.exists() || !self.store_mark().exists(),
+            "{} is gone, although {} has the keys of its server: put it back, or restore a backup with `firstlight restore FILE --replace`. \
+             To begin with an empty server, remove {}",
+            store.display(),
+            self.0.display(),
+            self.pki().display()
+        );
+        Ok(())
+    }
+
     fn running_file(&self) -> PathBuf {
         self.0.join("server.json")
     }
@@ -84,7 +116,9 @@ impl DataDirectory {
     /// # Errors
     /// Where the disk refuses.
     pub fn write_running(&self, running: &Running) -> Result<()> {
-        write_private(&self.running_file(), &serde_json::to_vec_pretty(running)?)
+        let (path, text) = (self.running_file(), serde_json::to_vec_pretty(running)?);
+        // On a full disk the file that is there has the room that the new one lacks.
+        write_private(&path, &text).or_else(|error| overwrite(&path, &text).map_err(|_| error))
     }
 
     /// Who served last on this directory; it may have ended since.
@@ -110,6 +144,25 @@ impl DataDirectory {
     }
 }
 
+fn overwrite(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)
+}
+
+/// As [`write_private`], where the file has another content or can be read by others.
+///
+/// # Errors
+/// Where the disk refuses.
+pub fn update_private(path: &Path, content: &[u8]) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let private = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 == 0);
+    if private && std::fs::read(path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    write_private(path, content)
+}
+
 /// Writes a file that only its owner may read, whole or not at all.
 ///
 /// # Errors
@@ -130,7 +183,11 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
         .mode(0o600)
         .open(&temporary)
         .with_context(failed)?;
-    file.write_all(content).and_then(|()| file.sync_all()).with_context(failed)?;
+    if let Err(error) = file.write_all(content).and_then(|()| file.sync_all()) {
+        // Half a file takes the room that is missing.
+        drop(std::fs::remove_file(&temporary));
+        return Err(error).with_context(failed);
+    }
     std::fs::rename(&temporary, path).with_context(failed)
 }
 

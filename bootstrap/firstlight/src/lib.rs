@@ -7,6 +7,7 @@ pub mod cli;
 pub mod commands;
 pub mod directory;
 pub mod envtest;
+pub mod handed_over;
 pub mod host;
 pub mod image;
 pub mod install;

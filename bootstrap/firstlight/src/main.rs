@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs};
+use firstlight::commands::{
+    Interrupted, backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs,
+};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 
@@ -52,6 +54,9 @@ fn command_line() -> clap::Command {
 fn report(program: &str, outcome: Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Interrupted>() => {
+            error.downcast_ref::<Interrupted>().map_or(ExitCode::FAILURE, |end| end.exit_code().into())
+        }
         Err(error) => {
             use std::io::Write;
             // Nobody is left to tell where standard error is closed.

@@ -11,14 +11,14 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use serving::Listener;
 use serving::listener::Tls;
-use store::{Embedded, Memory, Store};
+use store::{Embedded, HistoryLimits, Memory, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::certificates::{Certificates, keep_renewed, reachable};
 use crate::cli::{ServerOptions, StoreChoice};
-use crate::directory::{DataDirectory, Running, write_private};
+use crate::directory::{DataDirectory, Running};
 use crate::inventory;
 use crate::netboot;
 use crate::open_files;
@@ -69,7 +69,7 @@ impl Process {
             let (directory, doors) = (directory.clone(), doors.clone());
             move || token_keys::load_or_create(&directory, &doors.random)
         });
-        let store = open_store(lock.clone(), options.store, &doors.clock).await?;
+        let store = open_store(lock.clone(), &directory, options, &doors.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let plane = Plane::start_with(store, &doors, None, keys, features).await?;
         inventory::record(&plane, options.controllers).await?;
@@ -85,7 +85,7 @@ impl Process {
             }
         };
         let kubeconfig = options.kubeconfig.clone().unwrap_or_else(|| directory.kubeconfig());
-        write_private(&kubeconfig, certificates.kubeconfig(address)?.as_bytes())?;
+        certificates.write_kubeconfig(&kubeconfig, address)?;
         let tls = Tls::new(certificates.server_config()?);
         let (stop, stopped) = oneshot::channel();
         let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
@@ -95,18 +95,17 @@ impl Process {
         let renewed_kubeconfig = kubeconfig.clone();
         let renewing = tokio::spawn(keep_renewed(certificates, doors.clock.clone(), move |certificates| {
             tls.replace(certificates.server_config()?);
-            write_private(&renewed_kubeconfig, certificates.kubeconfig(address)?.as_bytes())
+            certificates.write_kubeconfig(&renewed_kubeconfig, address)
         }));
         start_controllers(&manager, options.controllers, &options.netboot.interfaces);
         if options.controllers.metal {
             metal::preprovisioning::start(&manager, images);
         }
         let server = format!("https://{}", reachable(address));
-        directory.write_running(&Running {
-            pid: std::process::id(),
-            server,
-            kubeconfig: kubeconfig.clone(),
-        })?;
+        let running = Running { pid: std::process::id(), server, kubeconfig: kubeconfig.clone() };
+        if let Err(error) = directory.write_running(&running) {
+            tracing::warn!("`firstlight status` will not find this server: {error:#}");
+        }
         Ok(Self {
             plane,
             manager,
@@ -119,6 +118,14 @@ impl Process {
             serving,
             renewing,
         })
+    }
+
+    /// Done when the store has stopped writing; what to say of it. The process should end: started again, it reads what the disk has.
+    pub async fn store_failed(&self) -> anyhow::Error {
+        let failure = self.plane.registry.store().failed().await;
+        anyhow::anyhow!(
+            "the store has stopped writing, so this process ends; started again, it goes on from what is on the disk: {failure}"
+        )
     }
 
     /// Where its data is.
@@ -142,14 +149,27 @@ impl Process {
     }
 }
 
-async fn open_store(lock: store::DataDirectory, choice: StoreChoice, clock: &Clock) -> Result<Store> {
-    match choice {
+async fn open_store(
+    lock: store::DataDirectory,
+    directory: &DataDirectory,
+    options: &ServerOptions,
+    clock: &Clock,
+) -> Result<Store> {
+    let quota = options.quota_backend_bytes;
+    match options.store {
         StoreChoice::Embedded => {
+            directory.refuse_lost_store()?;
             let opened = tokio::task::spawn_blocking(move || Embedded::open(&lock)).await;
             let embedded = opened.context("the store could not be opened")??;
-            Ok(Store::open(embedded, clock.clone()).await?)
+            let limits = HistoryLimits { quota, ..HistoryLimits::default() };
+            let store = Store::open_with(embedded, clock.clone(), limits).await?;
+            directory.remember_store();
+            Ok(store)
         }
-        StoreChoice::Memory => Ok(Store::open(Memory::default(), clock.clone()).await?),
+        StoreChoice::Memory => {
+            let limits = HistoryLimits { quota, ..HistoryLimits::in_memory() };
+            Ok(Store::open_with(Memory::default(), clock.clone(), limits).await?)
+        }
     }
 }
 

@@ -25,6 +25,8 @@ async fn start(path: &Path) -> Process {
         listen: "127.0.0.1:0".parse().unwrap(),
         kubeconfig: None,
         store: StoreChoice::Embedded,
+        quota_backend_bytes: store::limits::QUOTA_BYTES,
+        start_afresh: false,
         controllers: "none".parse().unwrap(),
         feature_gates: Vec::new(),
         netboot: Default::default(),

@@ -4,3 +4,4 @@ mod backup;
 mod features;
 mod image;
 mod metal;
+mod state;

@@ -31,6 +31,8 @@ fn options(place: &Path) -> ServerOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
         kubeconfig: None,
         store: StoreChoice::Memory,
+        quota_backend_bytes: store::limits::QUOTA_BYTES,
+        start_afresh: false,
         controllers: "none".parse().unwrap(),
         feature_gates: Vec::new(),
         netboot: Default::default(),

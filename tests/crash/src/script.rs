@@ -14,7 +14,8 @@ use store::{
 use crate::disk::Recorder;
 
 /// Short, so that the script trims all the time.
-const LIMITS: HistoryLimits = HistoryLimits { revisions: 12, age: Duration::ZERO, memory: 4_000 };
+const LIMITS: HistoryLimits =
+    HistoryLimits { revisions: 12, age: Duration::ZERO, memory: 4_000, ..HistoryLimits::DEFAULT };
 const KEYS: u64 = 12;
 /// Before every so many transactions nobody writes for a while.
 const QUIET_EVERY: usize = 8;

@@ -15,8 +15,12 @@ use store::{Embedded, HistoryLimits, Store};
 use crate::disk::FaultyDisk;
 
 /// What is kept for watches: little, so that it is trimmed all the time.
-pub const KEPT: HistoryLimits =
-    HistoryLimits { revisions: 200, age: Duration::from_millis(200), memory: 20_000 };
+pub const KEPT: HistoryLimits = HistoryLimits {
+    revisions: 200,
+    age: Duration::from_millis(200),
+    memory: 20_000,
+    ..HistoryLimits::DEFAULT
+};
 
 /// How often each fault was met.
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ mod limits;
 mod listener;
 mod paths;
 mod roles;
+mod store;
 mod tokens;
 mod verbs;
 mod watch;

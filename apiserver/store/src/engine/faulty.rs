@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Batch, Change, Engine, Loaded};
+use super::{Batch, Change, Engine, Loaded, Size};
 use crate::error::EngineError;
 use crate::revision::Revision;
 
@@ -77,6 +77,18 @@ impl Engine for Faulty {
 
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
         self.inner.read(revisions)
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        self.inner.check()
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn strained(&self) -> bool {
+        self.inner.strained()
     }
 
     fn name(&self) -> String {

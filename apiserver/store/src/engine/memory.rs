@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::row::FORMAT;
-use super::{Batch, Change, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, Size, removed_by_trim};
 use crate::error::EngineError;
 use crate::revision::Revision;
 
@@ -21,6 +21,12 @@ struct Rows {
     changes: BTreeMap<Revision, Change>,
     revision: Revision,
     compacted: Revision,
+    /// Of keys and values.
+    bytes: u64,
+}
+
+fn bytes(change: &Change) -> u64 {
+    (change.key.as_str().len() + change.value.len()) as u64
 }
 
 impl Memory {
@@ -39,11 +45,18 @@ impl Engine for Memory {
     fn load(&self) -> Result<Loaded, EngineError> {
         let rows = self.0.lock();
         let changes = rows.changes.values().cloned().collect();
-        Ok(Loaded { revision: rows.revision, compacted: rows.compacted, changes, format: FORMAT })
+        Ok(Loaded {
+            revision: rows.revision,
+            compacted: rows.compacted,
+            changes,
+            format: FORMAT,
+            row_bytes: 0,
+        })
     }
 
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
         let mut rows = self.0.lock();
+        rows.bytes += batch.changes.iter().map(bytes).sum::<u64>();
         rows.changes.extend(batch.changes.iter().map(|change| (change.revision, change.clone())));
         rows.revision = batch.revision;
         if let Some(trim) = batch.trim.filter(|trim| *trim > rows.compacted) {
@@ -51,7 +64,7 @@ impl Engine for Memory {
             let dropped = rows.changes.range(range).map(|(_, row)| (row.revision, row.kind, row.previous));
             let removed: Vec<Revision> = removed_by_trim(dropped).collect();
             for revision in removed {
-                rows.changes.remove(&revision);
+                rows.bytes -= rows.changes.remove(&revision).as_ref().map_or(0, bytes);
             }
             rows.compacted = trim;
         }
@@ -61,6 +74,11 @@ impl Engine for Memory {
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
         let rows = self.0.lock();
         Ok(revisions.iter().filter_map(|revision| rows.changes.get(revision).cloned()).collect())
+    }
+
+    fn size(&self) -> Size {
+        let rows = self.0.lock().bytes;
+        Size { rows, file: 0 }
     }
 
     fn name(&self) -> String {

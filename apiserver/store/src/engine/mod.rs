@@ -59,6 +59,17 @@ pub struct Batch {
     pub trim: Option<Revision>,
     /// Nobody writes at present: there is time to leave things so that the next start is quick. Such a batch has no changes.
     pub quiet: bool,
+    /// Somebody deletes: on a full disk, what is kept free for that may be used.
+    pub frees: bool,
+}
+
+/// How much an engine holds, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// What objects and history take: what counts against the quota.
+    pub rows: u64,
+    /// The file, with what is free in it.
+    pub file: u64,
 }
 
 /// Everything that an engine holds.
@@ -72,6 +83,8 @@ pub struct Loaded {
     pub changes: Vec<Change>,
     /// The storage format found.
     pub format: u64,
+    /// Bytes of a row on average, for rows that lack their values.
+    pub row_bytes: usize,
 }
 
 /// A place where changes are kept. All calls may block; the store makes one at a time.
@@ -95,6 +108,25 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// As [`Engine::load`].
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError>;
+
+    /// Whether everything that it would read is as it was written, beyond what [`Engine::load`] reads.
+    ///
+    /// # Errors
+    /// As [`Engine::load`].
+    fn check(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// How much it holds; nothing where it does not count.
+    fn size(&self) -> Size {
+        Size::default()
+    }
+
+    /// Whether the disk was full and what is kept free for deletions is in use: until [`Batch::quiet`] has got it back, there is room for
+    /// deletions only.
+    fn strained(&self) -> bool {
+        false
+    }
 
     /// What errors call it: the path of its file, or its kind.
     fn name(&self) -> String;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::row::{self, FORMAT};
-use super::{Batch, Change, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, Size, removed_by_trim};
 use crate::directory::{DataDirectory, failed};
 use crate::error::EngineError;
 use crate::revision::Revision;
@@ -208,7 +208,7 @@ impl Engine for Sled {
         if changes.len() as u64 != rows {
             return Err(damaged(&self.path, format!("{} rows are left of {rows}", changes.len())));
         }
-        Ok(Loaded { revision, compacted, changes, format })
+        Ok(Loaded { revision, compacted, changes, format, row_bytes: 0 })
     }
 
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
@@ -230,6 +230,12 @@ impl Engine for Sled {
             Some(bytes.and_then(decoded))
         };
         revisions.iter().filter_map(row).collect()
+    }
+
+    fn size(&self) -> Size {
+        // An unreadable size says nothing; the next commit will say what is wrong.
+        let file = self.database.size_on_disk().unwrap_or_default();
+        Size { rows: file, file }
     }
 
     fn name(&self) -> String {

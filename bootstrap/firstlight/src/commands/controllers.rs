@@ -11,7 +11,9 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 
 use super::interrupted;
-use crate::cli::ControllersOptions;
+use crate::backup::JOURNAL;
+use crate::cli::{ControllerSelection, ControllersOptions};
+use crate::handed_over;
 use crate::plane::start_controllers;
 
 /// Runs until it is interrupted.
@@ -20,7 +22,14 @@ use crate::plane::start_controllers;
 /// Where the kubeconfig cannot be used, or there is none and this is no pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let client = match &options.kubeconfig {
-        Some(path) => client(path).await?,
+        Some(path) => {
+            if let Some(directory) =
+                path.parent().filter(|_| options.controllers != ControllerSelection::NONE)
+            {
+                handed_over::refuse(&directory.join(JOURNAL))?;
+            }
+            client(path).await?
+        }
         None => in_cluster()?,
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;

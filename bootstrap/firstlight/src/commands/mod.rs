@@ -40,20 +40,45 @@ pub fn say(text: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
+/// Who wants the process to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// The user: SIGINT.
+    Interrupt,
+    /// The service manager: SIGTERM.
+    Terminate,
+}
+
+/// A command that a signal ended before it had done what it was asked for. Nothing is said of it: the user knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted(pub Signal);
+
+impl Interrupted {
+    /// What a shell makes of such an end: 128 and the number of the signal.
+    pub fn exit_code(self) -> u8 {
+        match self.0 {
+            Signal::Interrupt => 128 + 2,
+            Signal::Terminate => 128 + 15,
+        }
+    }
+}
+
 /// Done when the user or the service manager wants the process to end.
-pub async fn interrupted() {
+pub async fn interrupted() -> Signal {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => {
             tokio::select! {
                 biased;
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => Signal::Interrupt,
+                _ = terminate.recv() => Signal::Terminate,
             }
         }
         Err(error) => {
             tracing::warn!(%error, "SIGTERM cannot be caught");
             drop(tokio::signal::ctrl_c().await);
+            Signal::Interrupt
         }
     }
 }

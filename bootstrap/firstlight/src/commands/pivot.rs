@@ -20,6 +20,7 @@ use super::{print, say};
 use crate::backup::JOURNAL;
 use crate::cli::{DirectoryOptions, OutputOptions};
 use crate::directory::DataDirectory;
+use crate::handed_over;
 use crate::install::{InstallOptions, Outcome, install};
 
 /// Options of `pivot`.
@@ -111,7 +112,8 @@ pub async fn run(options: &PivotOptions) -> Result<()> {
     if !way.roll_back {
         install_first(&options.install, &to, way.dry_run).await?;
     }
-    go(way, folder, from, to, Options { namespace, keep_source }).await
+    let called = address(&options.to_kubeconfig, way.to_kubeconfig_context.clone()).await?;
+    go(way, folder, from, to, Options { namespace, keep_source }, &called).await
 }
 
 /// Installs the controllers at the target, where that is wanted, and prints what was done. On standard error: the report is the output.
@@ -134,6 +136,7 @@ async fn install_first(options: &InstallOptions, to: &Client, dry_run: bool) -> 
 pub(super) struct AfterUp {
     from: Client,
     to: Client,
+    called: String,
     journal: PathBuf,
 }
 
@@ -151,7 +154,8 @@ pub(super) enum Stage {
 impl AfterUp {
     /// From `from`, whose data is in `folder`, to the cluster of a kubeconfig.
     pub(super) async fn new(from: Client, folder: &Path, to: &Path) -> Result<Self> {
-        Ok(Self { from, to: connect(to, None).await?, journal: folder.join(JOURNAL) })
+        let called = address(to, None).await?;
+        Ok(Self { from, to: connect(to, None).await?, called, journal: folder.join(JOURNAL) })
     }
 
     fn journal(&self) -> Result<Journal> {
@@ -159,7 +163,7 @@ impl AfterUp {
         Ok(Journal::open(Box::new(FileDisk::open(&self.journal).with_context(failed)?))?)
     }
 
-    /// What the journal says. A journal of another target counts for nothing when its pivot has ended.
+    /// What the journal says. A journal of another target counts for nothing when its pivot was rolled back.
     pub(super) async fn stage(&self) -> Result<Stage> {
         let journal = self.journal()?;
         let state = journal.state();
@@ -167,14 +171,21 @@ impl AfterUp {
         if !state.ended() {
             return Ok(Stage::Interrupted);
         }
+        if !state.done {
+            return Ok(Stage::New);
+        }
         let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
-        Ok(if state.done && header.target == target { Stage::Done } else { Stage::New })
+        if header.target != target {
+            handed_over::refuse(&self.journal)?;
+        }
+        Ok(Stage::Done)
     }
 
     /// Does it, or finishes it.
     pub(super) async fn run(&self, stage: Stage, install: &InstallOptions) -> Result<()> {
         install_first(install, &self.to, false).await?;
         let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
+        let pivot = pivot.target_called(&self.called);
         let report = match stage {
             Stage::Interrupted => pivot.resume().await?,
             Stage::New | Stage::Done => pivot.run().await?,
@@ -204,14 +215,15 @@ pub async fn run_move(options: &MoveOptions) -> Result<()> {
     let namespace = way.namespace.clone().unwrap_or_else(|| from.default_namespace().to_owned());
     let move_options = Options { namespace, keep_source: false };
     let (Some(directory), false) = (&options.to_directory, way.roll_back) else {
-        let to = match &options.to_kubeconfig {
-            Some(path) => connect(path, way.to_kubeconfig_context.clone()).await?,
-            None => from.clone(),
+        let context = way.to_kubeconfig_context.clone();
+        let (to, called) = match &options.to_kubeconfig {
+            Some(path) => (connect(path, context.clone()).await?, address(path, context).await?),
+            None => (from.clone(), String::new()),
         };
-        return go(way, folder, from, to, move_options).await;
+        return go(way, folder, from, to, move_options, &called).await;
     };
     if way.dry_run {
-        return go(way, folder, from.clone(), from, move_options).await;
+        return go(way, folder, from.clone(), from, move_options, "").await;
     }
     let journal = open_journal(way, folder, &from, &from).await?;
     let pivot = assemble(from.clone(), from, journal, move_options);
@@ -231,6 +243,7 @@ async fn go(
     from: Client,
     to: Client,
     options: Options,
+    called: &str,
 ) -> Result<()> {
     if way.dry_run {
         let journal = Journal::open(Box::new(MemoryDisk::default()))?;
@@ -241,7 +254,7 @@ async fn go(
         return show(way, &report);
     }
     let journal = open_journal(way, folder, &from, &to).await?;
-    let pivot = assemble(from, to, journal, options);
+    let pivot = assemble(from, to, journal, options).target_called(called);
     let report = if way.resume {
         pivot.resume().await?
     } else if way.target_is_gone {
@@ -279,6 +292,12 @@ fn source(way: &WayOptions) -> Result<(PathBuf, Option<PathBuf>)> {
 async fn connect(path: &Path, context: Option<String>) -> Result<Client> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context };
     Ok(choice.connect().await?.client)
+}
+
+/// What people call the cluster of a kubeconfig.
+async fn address(path: &Path, context: Option<String>) -> Result<String> {
+    let choice = Choice { kubeconfig: Some(path.to_owned()), context };
+    Ok(choice.config().await?.cluster_url.to_string())
 }
 
 async fn open_journal(

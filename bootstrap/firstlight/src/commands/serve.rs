@@ -1,29 +1,73 @@
 //! `firstlight serve`: the same as `up`, without the live view.
 
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
 use anyhow::Result;
 
 use super::interrupted;
 use crate::cli::ServerOptions;
+use crate::handed_over;
 use crate::process::Process;
 
 /// Serves until it is interrupted.
 ///
 /// # Errors
-/// Where it cannot start.
+/// Where it cannot start, or its store can write no more.
 pub async fn run(options: &ServerOptions) -> Result<()> {
+    handed_over::before_start(options)?;
     let process = Process::start(options).await?;
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
-    notify_service_manager()?;
-    interrupted().await;
+    if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
+        && let Err(error) = notify(&socket)
+    {
+        // It waits and ends us then; whoever asks the API meanwhile is served.
+        tracing::warn!(%error, ?socket, "the service manager cannot be told that the server is ready");
+    }
+    let outcome = tokio::select! {
+        biased;
+        _ = interrupted() => Ok(()),
+        error = process.store_failed() => Err(error),
+    };
     tracing::info!("stopping");
     process.stop().await;
+    outcome
+}
+
+/// Tells systemd (`Type=notify`) that the server is ready. A socket whose name begins with `@` is in no folder.
+fn notify(socket: &OsStr) -> io::Result<()> {
+    let address = match socket.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        _ => SocketAddr::from_pathname(socket)?,
+    };
+    let datagram = UnixDatagram::unbound()?;
+    datagram.send_to_addr(b"READY=1", &address)?;
     Ok(())
 }
 
-/// Tells systemd, where it asked for it (`Type=notify`), that the server is ready.
-fn notify_service_manager() -> Result<()> {
-    let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
-    let datagram = std::os::unix::net::UnixDatagram::unbound()?;
-    datagram.send_to(b"READY=1", socket)?;
-    Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_service_manager_is_told_wherever_it_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let name = format!("firstlight-notify-{}", std::process::id());
+        let abstract_address = SocketAddr::from_abstract_name(name.as_bytes()).unwrap();
+        let table = [
+            (path.clone().into_os_string(), UnixDatagram::bind(&path).unwrap()),
+            (format!("@{name}").into(), UnixDatagram::bind_addr(&abstract_address).unwrap()),
+        ];
+        for (socket, listener) in table {
+            notify(&socket).unwrap();
+            let mut said = [0; 16];
+            let length = listener.recv(&mut said).unwrap();
+            assert_eq!(&said[..length], b"READY=1", "{socket:?}");
+        }
+        assert!(notify(OsStr::new("/nowhere/notify")).is_err());
+    }
 }

@@ -1,12 +1,15 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
 
 use super::pivot::{AfterUp, Stage};
-use super::{interrupted, say};
+use super::{Interrupted, interrupted, say};
 use crate::cli::UpOptions;
+use crate::directory::DataDirectory;
+use crate::handed_over;
 use crate::manifests::apply::apply_all;
 use crate::manifests::read::{Document, read_all};
 use crate::process::Process;
@@ -25,6 +28,14 @@ pub async fn run(options: &UpOptions) -> Result<()> {
         }
         options.install.reference()?;
     }
+    // With --pivot-to, `bring_up` asks the target whether it is the one that has the clusters.
+    if options.pivot_to.is_none() || options.server.start_afresh {
+        handed_over::before_start(&options.server)?;
+        let directory = DataDirectory::locate(options.server.directory.data_dir.as_deref())?;
+        if !documents.is_empty() {
+            handed_over::before_apply(directory.path(), documents.iter().map(Document::namespace))?;
+        }
+    }
     let process = Process::start(&options.server).await?;
     say(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n\n",
@@ -39,14 +50,27 @@ pub async fn run(options: &UpOptions) -> Result<()> {
 async fn follow(process: &Process, documents: &[Document], options: &UpOptions) -> Result<()> {
     let view = View::new(&process.manager);
     view.ready().await;
+    let reached = AtomicBool::new(false);
     tokio::select! {
         biased;
-        () = interrupted() => say("\nStopping. `firstlight up` on the same directory goes on from here.\n"),
-        outcome = bring_up(process, &view, documents, options) => outcome,
+        signal = interrupted() => {
+            say("\nStopping. `firstlight up` on the same directory goes on from here.\n")?;
+            let nothing_wanted = options.wants_nothing() && view.objects().clusters.is_empty();
+            if reached.load(Ordering::Relaxed) || nothing_wanted { Ok(()) } else { Err(Interrupted(signal).into()) }
+        }
+        error = process.store_failed() => Err(error),
+        outcome = bring_up(process, &view, documents, options, &reached) => outcome,
     }
 }
 
-async fn bring_up(process: &Process, view: &View, documents: &[Document], options: &UpOptions) -> Result<()> {
+/// Tells in `reached` when what was wanted has come about, and all that follows is to be looked at.
+async fn bring_up(
+    process: &Process,
+    view: &View,
+    documents: &[Document],
+    options: &UpOptions,
+    reached: &AtomicBool,
+) -> Result<()> {
     let mut pivot = None;
     if let Some(target) = &options.pivot_to {
         let from = process.plane.client("firstlight-pivot");
@@ -56,8 +80,8 @@ async fn bring_up(process: &Process, view: &View, documents: &[Document], option
                 say("The pivot was interrupted; it goes on.\n\n")?;
                 return to_come.run(Stage::Interrupted, &options.install).await;
             }
-            Stage::Done if view.objects().clusters.is_empty() => return say(&handed_over_already(target)),
-            Stage::Done | Stage::New => pivot = Some(to_come),
+            Stage::Done => return say(&handed_over_already(target)),
+            Stage::New => pivot = Some(to_come),
         }
     }
     let client = process.plane.client("firstlight-up");
@@ -65,7 +89,7 @@ async fn bring_up(process: &Process, view: &View, documents: &[Document], option
         say(&format!("{} {}\n", applied.what, applied.outcome))?;
     }
     say("\n")?;
-    watch(process, view, options, pivot.as_ref()).await
+    watch(process, view, options, pivot.as_ref(), reached).await
 }
 
 /// Nothing was applied: the clusters would be made a second time.
@@ -77,7 +101,13 @@ fn handed_over_already(target: &Path) -> String {
     )
 }
 
-async fn watch(process: &Process, view: &View, options: &UpOptions, pivot: Option<&AfterUp>) -> Result<()> {
+async fn watch(
+    process: &Process,
+    view: &View,
+    options: &UpOptions,
+    pivot: Option<&AfterUp>,
+    reached: &AtomicBool,
+) -> Result<()> {
     let clock = machinery::clock::Clock::system();
     let mut screen = Screen::new(&clock);
     // A pivot begins when all is at rest: what has no node yet cannot move.
@@ -94,6 +124,7 @@ async fn watch(process: &Process, view: &View, options: &UpOptions, pivot: Optio
         say("\nAvailable. Handing over.\n\n")?;
         return pivot.run(Stage::New, &options.install).await;
     }
+    reached.store(true, Ordering::Relaxed);
     say(&next_steps(process, &view.objects()))?;
     if options.exit_when_available {
         return Ok(());

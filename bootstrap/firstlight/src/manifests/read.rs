@@ -21,6 +21,11 @@ pub struct Document {
 }
 
 impl Document {
+    /// The namespace of the object; `default` where it names none.
+    pub fn namespace(&self) -> &str {
+        self.object["metadata"]["namespace"].as_str().unwrap_or("default")
+    }
+
     /// The line of a field given by its path (`spec.template.spec.version`), as far as the text shows it.
     pub fn line_of(&self, field: &str) -> Option<usize> {
         let names =

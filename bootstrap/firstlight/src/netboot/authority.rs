@@ -9,7 +9,7 @@ use machinery::random::Random;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 
-use crate::certificates::{read_identity, write_identity};
+use crate::certificates::{begun, read_identity, write_identity};
 use crate::directory::DataDirectory;
 
 /// Name of its files.
@@ -23,13 +23,15 @@ impl Authority {
     pub(super) fn load_or_create(directory: &DataDirectory, clock: &Clock, random: &Random) -> Result<Self> {
         let folder = directory.pki();
         if let Some(found) = read_identity(&folder, FILES)? {
-            let read = CertificateAuthority::from_pem(&found.certificate, &found.key);
-            return Ok(Self(read.with_context(|| {
+            let damaged = || {
                 format!(
                     "the certificate authority {FILES} in {} is damaged: remove it, and start hosts anew",
                     folder.display()
                 )
-            })?));
+            };
+            let read =
+                CertificateAuthority::from_pem(&found.certificate, &found.key).with_context(damaged)?;
+            return Ok(Self(begun(read, &folder, FILES, clock)?));
         }
         let made = CertificateAuthority::generate(
             "firstlight-netboot-ca",

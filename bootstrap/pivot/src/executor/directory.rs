@@ -35,6 +35,7 @@ impl Pivot {
             id: self.random.uid(),
             source: self.source.identity().await?,
             target: format!("{DIRECTORY}{}", folder.display()),
+            target_name: folder.display().to_string(),
             namespace: self.options.namespace.clone(),
             keep_source: true,
         }))?;
@@ -123,6 +124,7 @@ impl Pivot {
                     id,
                     source,
                     target,
+                    target_name: self.target_name.clone(),
                     namespace,
                     keep_source,
                 }))?;

@@ -53,6 +53,7 @@ pub struct Pivot {
     target: Server,
     journal: Journal,
     options: Options,
+    target_name: String,
     random: Random,
     progress: Arc<dyn Progress>,
     report: Report,
@@ -112,7 +113,15 @@ impl Pivot {
         random: Random,
         progress: Arc<dyn Progress>,
     ) -> Self {
-        Self { source, target, journal, options, random, progress, report: Report::default() }
+        let (target_name, report) = (String::new(), Report::default());
+        Self { source, target, journal, options, target_name, random, progress, report }
+    }
+
+    /// Writes down what people call the target: where its objects are is said by this name later.
+    #[must_use]
+    pub fn target_called(mut self, name: impl Into<String>) -> Self {
+        self.target_name = name.into();
+        self
     }
 
     /// What would move and what stands in the way. Nothing is written on either server or in the journal.
@@ -150,6 +159,7 @@ impl Pivot {
             id: self.random.uid(),
             source,
             target,
+            target_name: self.target_name.clone(),
             namespace: self.options.namespace.clone(),
             keep_source: self.options.keep_source,
         }))?;

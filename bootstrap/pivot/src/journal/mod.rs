@@ -124,6 +124,7 @@ mod tests {
             id: "1".into(),
             source: "s".into(),
             target: "t".into(),
+            target_name: String::new(),
             namespace: String::new(),
             keep_source: false,
         })

@@ -17,6 +17,9 @@ pub struct Header {
     pub source: String,
     /// The same of the target.
     pub target: String,
+    /// What people call the target: its address. Journals of earlier versions lack it.
+    #[serde(default)]
+    pub target_name: String,
     /// The namespace that moves; empty for all.
     pub namespace: String,
     /// The source keeps its objects, paused and marked.

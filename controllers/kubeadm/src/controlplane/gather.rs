@@ -190,7 +190,10 @@ impl ControlPlaneController {
         }
         let text = certificates::text(secret, "value")?;
         let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
-        let expires = pki::inspect(&config.identity.certificate).ok()?.not_after;
+        let facts = pki::inspect(&config.identity.certificate).ok()?;
+        // One that is not valid yet, made by a clock that was ahead, is as good as one that has expired.
+        let early = facts.not_before > self.manager.clock().now();
+        let expires = if early { chrono::DateTime::UNIX_EPOCH } else { facts.not_after };
         known.insert(version.0, (version.1, expires));
         Some(expires)
     }

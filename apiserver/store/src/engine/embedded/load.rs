@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 
 use redb::{ReadableDatabase, ReadableTable};
 
-use super::{CHANGES, Meta, Open};
+use super::{CHANGES, Meta, Open, room};
 use crate::engine::row;
 use crate::engine::{Change, ChangeKind, Loaded};
 use crate::revision::Revision;
@@ -13,8 +13,8 @@ use crate::revision::Revision;
 /// Fewer rows than this are read by one thread.
 const SHARE: u64 = 10_000;
 
-/// Everything, values of current objects alone.
-pub(super) fn load(open: &Open) -> Result<Loaded, redb::Error> {
+/// Everything, values of current objects alone; and the room that the rows take, bytes.
+pub(super) fn load(open: &Open) -> Result<(Loaded, u64), redb::Error> {
     let Meta { format, revision, compacted, rows } = open.meta;
     let first =
         open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
@@ -24,6 +24,7 @@ pub(super) fn load(open: &Open) -> Result<Loaded, redb::Error> {
     let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
     let ranges = starts.iter().copied().zip(ends).collect();
     let parts = on_all_cores(ranges, |range| read_numbers(open, range))?;
+    let (parts, bytes): (Vec<_>, Vec<u64>) = parts.into_iter().unzip();
     let mut changes = parts.concat();
     if changes.len() as u64 != rows {
         return Err(redb::Error::Corrupted(format!("{} rows are left of {rows}", changes.len())));
@@ -35,7 +36,8 @@ pub(super) fn load(open: &Open) -> Result<Loaded, redb::Error> {
     let size = share(current.len() as u64);
     let shares = current.chunks_mut(size).collect();
     on_all_cores(shares, |share| read_values(open, share))?;
-    Ok(Loaded { revision, compacted, changes, format })
+    let loaded = Loaded { revision, compacted, changes, format, row_bytes: 0 };
+    Ok((loaded, bytes.iter().sum()))
 }
 
 /// How many of `count` things each core gets.
@@ -60,20 +62,21 @@ fn on_all_cores<P: Send, T: Send>(
     })
 }
 
-/// The rows from one revision up to, and not with, another; checked, without their values.
-fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<Vec<Change>, redb::Error> {
+/// The rows from one revision up to, and not with, another; checked, without their values. With them, the room that they take.
+fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<(Vec<Change>, u64), redb::Error> {
     let table = open.database.begin_read()?.open_table(CHANGES)?;
     let rows = match to {
         Some(to) => table.range(from..to)?,
         None => table.range(from..)?,
     };
-    let mut changes = Vec::new();
+    let (mut changes, mut bytes) = (Vec::new(), 0);
     for entry in rows {
         let (revision, row) = entry?;
+        bytes += room(row.value().len());
         let change = row::decode_without_value(Revision(revision.value()), row.value());
         changes.push(change.map_err(redb::Error::Corrupted)?);
     }
-    Ok(changes)
+    Ok((changes, bytes))
 }
 
 fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Error> {

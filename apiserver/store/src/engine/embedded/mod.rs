@@ -4,6 +4,8 @@
 //! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off but for batches that are made
 //! because nobody writes: it costs a second fsync, and spares the next start from reading the whole file twice after a crash.
 
+mod check;
+mod door;
 mod load;
 
 use std::collections::BTreeSet;
@@ -11,18 +13,22 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition};
+use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
+pub use door::Disk;
+
+use self::check::Header;
+use self::door::{Door, FileDisk, Trouble};
 use super::row::{self, FORMAT};
-use super::{Batch, Change, Engine, Loaded, removed_by_trim};
+use super::{Batch, Change, Engine, Loaded, Size, removed_by_trim};
 use crate::directory::{DataDirectory, failed, private_file};
 use crate::error::EngineError;
-use crate::limits::EMBEDDED_CACHE_BYTES;
+use crate::limits::{COMPACT_FACTOR, COMPACT_FROM_BYTES, EMBEDDED_CACHE_BYTES};
 use crate::revision::Revision;
 
 const FILE: &str = "store.redb";
@@ -37,97 +43,21 @@ const META_COMPACTED: &str = "compacted";
 /// The number of rows: a lost page would otherwise be a silently forgotten object.
 const META_ROWS: &str = "rows";
 
-/// Opens the place that redb writes to; crash tests put their own in its stead.
-pub trait Disk: Send + Sync + 'static {
-    /// Opens it. Called again after the disk was full.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    fn open(&self) -> io::Result<Box<dyn StorageBackend>>;
-
-    /// What errors call it.
-    fn name(&self) -> String;
-}
-
-struct FileDisk {
-    path: PathBuf,
-    _directory: DataDirectory,
-}
-
-impl Disk for FileDisk {
-    fn open(&self) -> io::Result<Box<dyn StorageBackend>> {
-        let file = private_file().read(true).open(&self.path)?;
-        let backend = redb::backends::FileBackend::new(file).map_err(io::Error::other)?;
-        Ok(Box::new(backend))
-    }
-
-    fn name(&self) -> String {
-        self.path.display().to_string()
-    }
-}
-
-/// What went wrong below redb since the file was opened; redb's own errors do not keep it.
-#[derive(Debug, Default)]
-struct Trouble {
-    full: AtomicBool,
-    sync: AtomicBool,
-}
-
-/// Stands between redb and the disk and remembers the kind of trouble. It leaves out locking: the data directory is locked.
-struct Door {
-    inner: Box<dyn StorageBackend>,
-    trouble: Arc<Trouble>,
-}
-
-impl fmt::Debug for Door {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-impl Door {
-    fn watch_space<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        if let Err(error) = &result
-            && matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
-        {
-            self.trouble.full.store(true, Ordering::Release);
-        }
-        result
-    }
-}
-
-impl StorageBackend for Door {
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.inner.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.watch_space(self.inner.set_len(len))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.inner.sync_data().inspect_err(|_| self.trouble.sync.store(true, Ordering::Release))
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.watch_space(self.inner.write(offset, data))
-    }
-
-    fn close(&self) -> io::Result<()> {
-        self.inner.close()
-    }
-}
-
 /// An open file and what its `meta` table says.
 struct Open {
     database: Database,
     trouble: Arc<Trouble>,
     meta: Meta,
+}
+
+/// What is kept from batch to batch, and read while one is under way.
+#[derive(Default)]
+struct Counts {
+    /// Room that the rows take, bytes: what [`room`] says of each.
+    rows: AtomicU64,
+    file: AtomicU64,
+    /// What was kept free for deletions is in use.
+    strained: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,17 +82,21 @@ enum Slot {
 /// Invariant: the file is closed before the directory's lock, which `disk` holds, is let go; fields are dropped in their order.
 pub struct Embedded {
     slot: Mutex<Slot>,
+    counts: Counts,
     disk: Box<dyn Disk>,
 }
 
 /// redb writes its free pages down when it closes a file, and may trip over those of a damaged one: what was acknowledged is on disk already,
 /// and the next start counts them anew.
+fn close<T>(open: T, disk: &dyn Disk) {
+    if catch_unwind(AssertUnwindSafe(|| drop(open))).is_err() {
+        tracing::error!("{} is damaged: its free pages make no sense", disk.name());
+    }
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
-        let slot = std::mem::replace(self.slot.get_mut(), Slot::Closed);
-        if catch_unwind(AssertUnwindSafe(|| drop(slot))).is_err() {
-            tracing::error!("{} is damaged: its free pages make no sense", self.disk.name());
-        }
+        close(std::mem::replace(self.slot.get_mut(), Slot::Closed), &*self.disk);
     }
 }
 
@@ -176,7 +110,11 @@ impl Embedded {
         if !path.try_exists().map_err(failed("find", &path))? {
             create(directory, &path)?;
         }
-        Self::with_disk(FileDisk { path, _directory: directory.clone() })
+        let embedded = Self::with_disk(FileDisk { path, _directory: directory.clone() })?;
+        if embedded.disk.is_released() && !embedded.disk.reserve() {
+            embedded.counts.strained.store(true, Ordering::Relaxed);
+        }
+        Ok(embedded)
     }
 
     /// Opens a store that [`Embedded::format`] prepared.
@@ -185,8 +123,17 @@ impl Embedded {
     /// As [`Embedded::open`].
     pub fn with_disk(disk: impl Disk) -> Result<Self, EngineError> {
         let disk: Box<dyn Disk> = Box::new(disk);
-        let open = open(&*disk)?;
-        Ok(Self { disk, slot: Mutex::new(Slot::Open(open)) })
+        let counts = Counts::default();
+        let open = match open(&*disk) {
+            // What a crash left has to be put right, which takes room.
+            Err(EngineError::Full { .. }) if disk.release() => {
+                counts.strained.store(true, Ordering::Relaxed);
+                open(&*disk)?
+            }
+            opened => opened?,
+        };
+        counts.file.store(open.trouble.length.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(Self { disk, counts, slot: Mutex::new(Slot::Open(open)) })
     }
 
     /// Prepares an empty store on an empty disk.
@@ -195,7 +142,7 @@ impl Embedded {
     /// Those of the disk.
     pub fn format(disk: &dyn Disk) -> Result<(), EngineError> {
         let backend = disk.open().map_err(|error| cannot("open", disk, error))?;
-        let door = Door { inner: backend, trouble: Arc::default() };
+        let door = Door::new(backend, Arc::default());
         let database = builder().create_with_backend(door).map_err(|error| cannot("create", disk, error))?;
         let prepare = || -> Result<(), redb::Error> {
             let transaction = database.begin_write()?;
@@ -243,9 +190,19 @@ fn open(disk: &dyn Disk) -> Result<Open, EngineError> {
     if backend.len().map_err(|error| cannot("read", disk, error))? == 0 {
         return Err(damaged(disk, "the file is empty"));
     }
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => damaged(disk, "it was cut off"),
+        _ => cannot("read", disk, error),
+    };
+    let header = Header::read(&*backend).map_err(unreadable)?;
+    header.check().map_err(|reason| damaged(disk, reason))?;
+    if header.is_two_phase() {
+        let again = disk.open().map_err(|error| cannot("open", disk, error))?;
+        check::pages(disk, again, header)?;
+    }
     let trouble = Arc::<Trouble>::default();
-    let door = Door { inner: backend, trouble: trouble.clone() };
-    let opened = guarded(disk, || {
+    let door = Door::new(backend, trouble.clone());
+    let opened = guarded(disk, "read", || {
         let database = builder().create_with_backend(door)?;
         let meta = read_meta(&database)?;
         Ok((database, meta))
@@ -262,18 +219,29 @@ fn open(disk: &dyn Disk) -> Result<Open, EngineError> {
     Ok(Open { database, trouble, meta })
 }
 
-/// Runs `read`, telling damage from a disk that cannot be read. A page that makes no sense may trip redb's own assertions.
-fn guarded<T>(disk: &dyn Disk, read: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, EngineError> {
-    match catch_unwind(AssertUnwindSafe(read)) {
+/// Runs `work`, telling damage from a disk that cannot do `step`. A page that makes no sense may trip redb's own assertions.
+fn guarded<T>(
+    disk: &dyn Disk,
+    step: &'static str,
+    work: impl FnOnce() -> Result<T, redb::Error>,
+) -> Result<T, EngineError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(redb::Error::Io(error)))
             if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) =>
         {
-            Err(cannot("read", disk, error))
+            Err(cannot(step, disk, error))
         }
+        Ok(Err(error @ redb::Error::PreviousIo)) => Err(cannot(step, disk, error)),
         Ok(Err(error)) => Err(damaged(disk, error)),
         Err(_) => Err(damaged(disk, "its structure makes no sense")),
     }
+}
+
+/// What a row takes of the file, bytes: a long one has pages of its own, in a power of two.
+fn room(row: usize) -> u64 {
+    let entry = row as u64 + 16;
+    if entry <= 1024 { entry * 4 / 3 } else { (entry + 32).next_power_of_two().max(4096) }
 }
 
 fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
@@ -290,7 +258,9 @@ fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
     })
 }
 
-fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
+/// With the new numbers, the room that was taken and that was given back.
+fn write(open: &Open, batch: &Batch) -> Result<(Meta, u64, u64), redb::Error> {
+    let (mut taken, mut given) = (0, 0);
     let mut meta = Meta { format: FORMAT, revision: batch.revision, ..open.meta };
     let mut transaction = open.database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
@@ -298,7 +268,9 @@ fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
     {
         let mut changes = transaction.open_table(CHANGES)?;
         for change in &batch.changes {
-            changes.insert(change.revision.0, row::encode(change).as_slice())?;
+            let row = row::encode(change);
+            taken += room(row.len());
+            changes.insert(change.revision.0, row.as_slice())?;
         }
         meta.rows += batch.changes.len() as u64;
         if let Some(trim) = batch.trim.filter(|trim| *trim > meta.compacted) {
@@ -311,7 +283,10 @@ fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
                 dropped.push((revision, kind, previous));
             }
             for revision in removed_by_trim(dropped.into_iter()) {
-                meta.rows -= u64::from(changes.remove(revision.0)?.is_some());
+                if let Some(row) = changes.remove(revision.0)? {
+                    given += room(row.value().len());
+                    meta.rows -= 1;
+                }
             }
             meta.compacted = trim;
         }
@@ -324,7 +299,7 @@ fn write(open: &Open, batch: &Batch) -> Result<Meta, redb::Error> {
         numbers.insert(META_ROWS, meta.rows)?;
     }
     transaction.commit()?;
-    Ok(meta)
+    Ok((meta, taken, given))
 }
 
 impl Embedded {
@@ -340,20 +315,11 @@ impl Embedded {
         }
         Ok(again)
     }
-}
 
-impl Engine for Embedded {
-    fn load(&self) -> Result<Loaded, EngineError> {
-        match &*self.slot.lock() {
-            Slot::Open(open) => guarded(&*self.disk, || load::load(open)),
-            Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
-        }
-    }
-
-    fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
-        let mut slot = self.slot.lock();
+    /// Writes a batch, or leaves the file as it was where there is no room.
+    fn attempt(&self, slot: &mut Slot, batch: &Batch) -> Result<(), EngineError> {
         // Where overwriting takes space, too, opening fails until there is some again.
-        let mut open = match std::mem::replace(&mut *slot, Slot::Closed) {
+        let mut open = match std::mem::replace(slot, Slot::Closed) {
             Slot::Open(open) => open,
             Slot::Full(before) => match self.open_again(before) {
                 Ok(open) => open,
@@ -367,9 +333,10 @@ impl Engine for Embedded {
             Slot::Closed => return Err(self.closed("write")),
         };
         let before = open.meta;
-        let error = match write(&open, batch) {
-            Ok(meta) => {
+        let error = match guarded(&*self.disk, "write", || write(&open, batch)) {
+            Ok((meta, taken, given)) => {
                 open.meta = meta;
+                self.count(&open, taken, given);
                 *slot = Slot::Open(open);
                 return Ok(());
             }
@@ -378,9 +345,9 @@ impl Engine for Embedded {
         let full = open.trouble.full.load(Ordering::Acquire) && !open.trouble.sync.load(Ordering::Acquire);
         // redb takes no more calls after any I/O error. Where no fsync failed, the file is known to hold the state
         // before this batch, so it is opened again; a failed fsync leaves it unknown, and nobody may build on that.
-        drop(open);
+        close(open, &*self.disk);
         if !full {
-            return Err(cannot("write", &*self.disk, error));
+            return Err(error);
         }
         match self.open_again(before) {
             Ok(again) => *slot = Slot::Open(again),
@@ -390,11 +357,98 @@ impl Engine for Embedded {
         Err(EngineError::Full { file: self.disk.name() })
     }
 
-    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+    fn count(&self, open: &Open, taken: u64, given: u64) {
+        let rows = self.counts.rows.load(Ordering::Relaxed) + taken;
+        self.counts.rows.store(rows.saturating_sub(given), Ordering::Relaxed);
+        self.counts.file.store(open.trouble.length.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Makes the file smaller where it is much too large for what it holds, and sets space aside for deletions.
+    fn tidy(&self, slot: &mut Slot) -> Result<(), EngineError> {
+        let Size { rows, file } = self.size();
+        let strained = self.strained();
+        if let Slot::Open(open) = slot
+            && (strained || file > COMPACT_FROM_BYTES)
+            && file > COMPACT_FACTOR * rows
+        {
+            let before = open.meta;
+            let compacted = guarded(&*self.disk, "write", || {
+                while open.database.compact().map_err(compaction)? {}
+                Ok(())
+            });
+            self.count(open, 0, 0);
+            if let Err(error) = compacted {
+                let full =
+                    open.trouble.full.load(Ordering::Acquire) && !open.trouble.sync.load(Ordering::Acquire);
+                close(std::mem::replace(slot, Slot::Full(before)), &*self.disk);
+                if !full {
+                    *slot = Slot::Closed;
+                    return Err(error);
+                }
+            }
+        }
+        self.counts.strained.store(!self.disk.reserve() && strained, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn compaction(error: redb::CompactionError) -> redb::Error {
+    match error {
+        redb::CompactionError::Storage(error) => error.into(),
+        other => redb::Error::Io(io::Error::other(other)),
+    }
+}
+
+impl Engine for Embedded {
+    fn load(&self) -> Result<Loaded, EngineError> {
         match &*self.slot.lock() {
-            Slot::Open(open) => guarded(&*self.disk, || load::read(open, revisions)),
+            Slot::Open(open) => {
+                let (mut loaded, bytes) = guarded(&*self.disk, "read", || load::load(open))?;
+                self.counts.rows.store(bytes, Ordering::Relaxed);
+                loaded.row_bytes = usize::try_from(bytes / open.meta.rows.max(1)).unwrap_or(usize::MAX);
+                Ok(loaded)
+            }
             Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
         }
+    }
+
+    fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
+        let mut slot = self.slot.lock();
+        let mut result = self.attempt(&mut slot, batch);
+        if matches!(result, Err(EngineError::Full { .. })) && batch.frees && self.disk.release() {
+            tracing::warn!("the disk is full: what was set aside for deletions is in use");
+            self.counts.strained.store(true, Ordering::Relaxed);
+            result = self.attempt(&mut slot, batch);
+        }
+        if batch.quiet && result.is_ok() { self.tidy(&mut slot) } else { result }
+    }
+
+    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
+        match &*self.slot.lock() {
+            Slot::Open(open) => guarded(&*self.disk, "read", || load::read(open, revisions)),
+            Slot::Full(_) | Slot::Closed => Err(self.closed("read")),
+        }
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        // Nobody writes while this is held.
+        let slot = self.slot.lock();
+        if matches!(*slot, Slot::Closed) {
+            return Err(self.closed("read"));
+        }
+        let unreadable = |error| cannot("read", &*self.disk, error);
+        let backend = self.disk.open().map_err(unreadable)?;
+        let header = Header::read(&*backend).map_err(unreadable)?;
+        check::pages(&*self.disk, backend, header)
+    }
+
+    fn size(&self) -> Size {
+        let Counts { rows, file, .. } = &self.counts;
+        Size { rows: rows.load(Ordering::Relaxed), file: file.load(Ordering::Relaxed) }
+    }
+
+    fn strained(&self) -> bool {
+        self.counts.strained.load(Ordering::Relaxed)
     }
 
     fn name(&self) -> String {

@@ -1,0 +1,174 @@
+//! The file below redb: what it reads and writes passes here.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use redb::StorageBackend;
+
+use crate::directory::{DataDirectory, private_file};
+use crate::limits::RESERVE_BYTES;
+
+/// Takes up space beside the store, which is let go when the disk is full and somebody deletes.
+const RESERVE_FILE: &str = "store.reserve";
+/// It is written in pieces of so many bytes.
+const PIECE: usize = 64 << 10;
+
+/// Opens the place that redb writes to; crash tests put their own in its stead.
+pub trait Disk: Send + Sync + 'static {
+    /// Opens it. Called again after the disk was full, and to check what is there.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    fn open(&self) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// What errors call it.
+    fn name(&self) -> String;
+
+    /// Sets space aside for deletions on a full disk; whether there is some now.
+    fn reserve(&self) -> bool {
+        true
+    }
+
+    /// Lets that space go; whether there was some.
+    fn release(&self) -> bool {
+        false
+    }
+
+    /// Whether it was let go, and is not set aside again: perhaps by an earlier process.
+    fn is_released(&self) -> bool {
+        false
+    }
+}
+
+/// The file of a data directory.
+pub(super) struct FileDisk {
+    pub(super) path: PathBuf,
+    pub(super) _directory: DataDirectory,
+}
+
+impl FileDisk {
+    fn reserve_file(&self) -> PathBuf {
+        self.path.with_file_name(RESERVE_FILE)
+    }
+}
+
+impl Disk for FileDisk {
+    fn open(&self) -> io::Result<Box<dyn StorageBackend>> {
+        let file = private_file().read(true).open(&self.path)?;
+        let backend = redb::backends::FileBackend::new(file).map_err(io::Error::other)?;
+        Ok(Box::new(backend))
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn reserve(&self) -> bool {
+        let path = self.reserve_file();
+        if path.metadata().is_ok_and(|found| found.len() == RESERVE_BYTES) {
+            return true;
+        }
+        let filled = fill(&path);
+        if let Err(error) = &filled {
+            tracing::warn!(%error, "no space can be set aside for deletions in {}", path.display());
+            // What was written of it is room that is needed.
+            self.release();
+        }
+        filled.is_ok()
+    }
+
+    fn release(&self) -> bool {
+        let held = self.reserve_file().metadata().is_ok_and(|found| found.len() > 0);
+        held && private_file().open(self.reserve_file()).and_then(|file| file.set_len(0)).is_ok()
+    }
+
+    fn is_released(&self) -> bool {
+        self.reserve_file().metadata().is_ok_and(|found| found.len() < RESERVE_BYTES)
+    }
+}
+
+/// Writes what no file system can make smaller, as zeros would be: the blocks have to be there.
+fn fill(path: &Path) -> io::Result<()> {
+    let mut file = private_file().create(true).truncate(true).open(path)?;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut piece = Vec::with_capacity(PIECE);
+    while piece.len() < PIECE {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        piece.extend(state.to_le_bytes());
+    }
+    for number in 0..RESERVE_BYTES / PIECE as u64 {
+        piece[..8].copy_from_slice(&number.to_le_bytes());
+        file.write_all(&piece)?;
+    }
+    file.sync_all()
+}
+
+/// What went wrong below redb since the file was opened, which redb's own errors do not keep; and how long the file is.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    pub(super) full: AtomicBool,
+    pub(super) sync: AtomicBool,
+    pub(super) length: AtomicU64,
+}
+
+/// Stands between redb and the disk and remembers the kind of trouble. It leaves out locking: the data directory is locked.
+pub(super) struct Door {
+    inner: Box<dyn StorageBackend>,
+    trouble: Arc<Trouble>,
+}
+
+impl Door {
+    pub(super) fn new(inner: Box<dyn StorageBackend>, trouble: Arc<Trouble>) -> Self {
+        trouble.length.store(inner.len().unwrap_or_default(), Ordering::Relaxed);
+        Self { inner, trouble }
+    }
+
+    fn watch_space<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        if let Err(error) = &result
+            && matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+        {
+            self.trouble.full.store(true, Ordering::Release);
+        }
+        result
+    }
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl StorageBackend for Door {
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.inner.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.watch_space(self.inner.set_len(len))?;
+        self.trouble.length.store(len, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.inner.sync_data().inspect_err(|_| self.trouble.sync.store(true, Ordering::Release))
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.watch_space(self.inner.write(offset, data))
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,172 @@
+//! Clusters that were handed over belong to the server that has them now: nobody may work on them here, too, or make them again.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use pivot::Journal;
+use pivot::journal::{FileDisk, MemoryDisk};
+
+use crate::backup::JOURNAL;
+use crate::cli::{ControllerSelection, ServerOptions};
+use crate::directory::DataDirectory;
+
+/// What the journal of a data directory says of a pivot that has handed over.
+struct HandedOver {
+    /// What people call the target, or its identity where an earlier version wrote the journal.
+    target: String,
+    /// Only this namespace; empty for everything.
+    namespace: String,
+    /// Nothing is left to be done.
+    done: bool,
+}
+
+/// Reads the journal, and leaves it as it is.
+fn read(journal: &Path) -> Result<Option<HandedOver>> {
+    let content = match std::fs::read(journal) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", journal.display())),
+    };
+    let opened = Journal::open(Box::new(MemoryDisk::holding(content)));
+    let opened = opened.with_context(|| {
+        format!(
+            "{} is damaged, so nobody knows whether these clusters were handed over; restore it from a backup, or if they were not, remove it",
+            journal.display()
+        )
+    })?;
+    let state = opened.state();
+    let (Some(header), true) = (&state.header, state.handed_over) else { return Ok(None) };
+    let target = if header.target_name.is_empty() {
+        format!("the cluster whose namespace kube-system has UID {}", header.target)
+    } else {
+        header.target_name.clone()
+    };
+    Ok(Some(HandedOver { target, namespace: header.namespace.clone(), done: state.done }))
+}
+
+/// Refuses where the journal says that everything was handed over.
+///
+/// # Errors
+/// That it was, and to whom; a journal that cannot be read.
+pub fn refuse(journal: &Path) -> Result<()> {
+    let Some(HandedOver { target, namespace, done: true }) = read(journal)? else { return Ok(()) };
+    if !namespace.is_empty() {
+        return Ok(());
+    }
+    let directory = journal.parent().unwrap_or(Path::new("."));
+    bail!(
+        "the clusters of {directory} were handed over to {target}, which has them now: here they would be made a second time. \
+         Apply changes there. To look at what is left here, say --controllers none. To bring them back, to begin with other clusters, or where they \
+         have come back already, say --start-afresh (the journal is set aside); what is at {target} comes back with \
+         `firstlight pivot --kubeconfig TARGET --to-kubeconfig {directory}/kubeconfig`",
+        directory = directory.display()
+    );
+}
+
+/// Looks at the journal before a server starts; with `--start-afresh` it is set aside.
+///
+/// # Errors
+/// As [`refuse`], where the server would run controllers.
+pub fn before_start(options: &ServerOptions) -> Result<()> {
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let journal = directory.path().join(JOURNAL);
+    if options.start_afresh {
+        return set_aside(&journal);
+    }
+    if options.controllers == ControllerSelection::NONE { Ok(()) } else { refuse(&journal) }
+}
+
+/// Looks at the journal before manifests are applied: what was handed over is not made again.
+///
+/// # Errors
+/// As [`refuse`]; also for a pivot that has yet to finish, and for one of a namespace that is in `namespaces`.
+pub fn before_apply<'a>(directory: &Path, mut namespaces: impl Iterator<Item = &'a str>) -> Result<()> {
+    let journal = directory.join(JOURNAL);
+    let Some(HandedOver { target, namespace, done }) = read(&journal)? else { return Ok(()) };
+    if !namespace.is_empty() && !namespaces.any(|found| found == namespace) {
+        return Ok(());
+    }
+    if !done {
+        bail!(
+            "a pivot to {target} was interrupted after the hand-over: finish it with `firstlight serve` and `firstlight pivot --resume`; nothing was applied"
+        );
+    }
+    if namespace.is_empty() {
+        return refuse(&journal);
+    }
+    bail!(
+        "namespace {namespace} was handed over to {target}; apply changes to it there, or say --start-afresh"
+    );
+}
+
+fn set_aside(journal: &Path) -> Result<()> {
+    let Some(handed_over) = read(journal)? else { return Ok(()) };
+    if !handed_over.done {
+        bail!(
+            "a pivot to {} was interrupted after the hand-over: finish it with `firstlight serve` and `firstlight pivot --resume` first",
+            handed_over.target
+        );
+    }
+    let failed = || format!("cannot set {} aside", journal.display());
+    let mut opened = Journal::open(Box::new(FileDisk::open(journal).with_context(failed)?))?;
+    Ok(opened.set_aside()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use pivot::journal::{Header, Record};
+
+    use super::*;
+
+    fn journal(folder: &Path, namespace: &str, records: &[Record]) {
+        let path = folder.join(JOURNAL);
+        drop(std::fs::remove_file(&path));
+        let mut journal = Journal::open(Box::new(FileDisk::open(&path).unwrap())).unwrap();
+        let header = Header {
+            id: "1".into(),
+            source: "s".into(),
+            target: "t".into(),
+            target_name: "https://real.example:6443/".into(),
+            namespace: namespace.into(),
+            keep_source: false,
+        };
+        for record in [Record::Started(header)].iter().chain(records) {
+            journal.append(record.clone()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_handed_over_is_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let of = |namespaces: &'static [&'static str]| before_apply(path, namespaces.iter().copied());
+        refuse(&path.join(JOURNAL)).unwrap();
+        of(&["default"]).unwrap();
+        journal(path, "", &[Record::Paused, Record::HandingOver]);
+        refuse(&path.join(JOURNAL)).unwrap();
+        of(&["default"]).unwrap();
+        journal(path, "", &[Record::RollingBack, Record::RolledBack]);
+        refuse(&path.join(JOURNAL)).unwrap();
+        journal(path, "", &[Record::HandedOver]);
+        refuse(&path.join(JOURNAL)).unwrap();
+        let error = of(&["default"]).unwrap_err().to_string();
+        assert!(error.contains("https://real.example:6443/") && error.contains("--resume"), "{error}");
+        journal(path, "", &[Record::HandedOver, Record::Unpaused, Record::Done]);
+        for error in [refuse(&path.join(JOURNAL)), of(&[])] {
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.contains("https://real.example:6443/") && error.contains("--start-afresh"),
+                "{error}"
+            );
+        }
+        journal(path, "one", &[Record::HandedOver, Record::Unpaused, Record::Done]);
+        refuse(&path.join(JOURNAL)).unwrap();
+        of(&["two"]).unwrap();
+        assert!(of(&["two", "one"]).unwrap_err().to_string().contains("namespace one"));
+        set_aside(&path.join(JOURNAL)).unwrap();
+        of(&["one"]).unwrap();
+        assert!(path.join("pivot.1.journal").exists(), "what it said is kept");
+        std::fs::write(path.join(JOURNAL), "7 garbage\n").unwrap();
+        assert!(format!("{:#}", refuse(&path.join(JOURNAL)).unwrap_err()).contains("damaged"));
+    }
+}
