@@ -13,6 +13,8 @@ async fn refused(arguments: &[&str]) -> Vec<(String, String)> {
         listen: "127.0.0.1:0".parse().unwrap(),
         kubeconfig: None,
         store: StoreChoice::Memory,
+        quota_backend_bytes: 1 << 30,
+        start_afresh: false,
         controllers: "none".parse().unwrap(),
         feature_gates: arguments.iter().map(|gates| gates.parse().unwrap()).collect(),
         netboot: Default::default(),

@@ -80,7 +80,10 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let tls = Tls::new(tls(flags, &clock)?);
     let server = server(flags, &clock, &random).await?;
     tracing::info!(%address, "serving");
-    Listener::new(server, Some(tls)).serve(tcp, async { drop(interrupted().await) }).await;
+    let end = async {
+        interrupted().await;
+    };
+    Listener::new(server, Some(tls)).serve(tcp, end).await;
     Ok(())
 }
 
