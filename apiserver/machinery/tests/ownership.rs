@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
-use machinery::apply::scale::{self, Replicas};
+use machinery::apply::scale;
 use machinery::apply::{self, OneSchema, Reset, Versions, Writer};
 use machinery::limits::MAX_UPDATE_MANAGERS;
 use machinery::meta;
@@ -180,27 +180,41 @@ fn replicas_through_scale() {
     let main = writer("creator", &versions, now());
     let scaler = Writer { subresource: "scale", ..writer("hpa", &versions, now()) };
     let live = apply::update(None, object(json!({"replicas": 1, "x": 1})), &main);
-    let path = &["spec", "replicas"][..];
-    let mut scaled = live.clone();
-    scaled["spec"]["replicas"] = 3.into();
-    let new = scale::update(scaled.clone(), Replicas { path, old: 1, new: 3 }, &scaler);
+    let new = scaled(&live, 3, |before, wanted| scale::update(before, wanted, &scaler));
     let found: Vec<_> =
-        entries(&new).into_iter().map(|(manager, _, fields, time)| (manager, fields, time)).collect();
-    let time = Some("2027-01-15T08:00:00Z".to_owned());
+        entries(&new).into_iter().map(|(manager, _, fields, _)| (manager, fields)).collect();
     let wanted = [
-        ("hpa".to_owned(), json!({"f:spec": {"f:replicas": {}}}), None),
-        ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}}), time),
+        ("hpa".to_owned(), json!({"f:spec": {"f:replicas": {}}})),
+        ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}})),
     ];
     assert_eq!(found, wanted);
-    // A write that changes nothing takes the replicas from an owner on the main path, and leaves them to one of `scale`.
-    let unchanged = scale::update(live.clone(), Replicas { path, old: 1, new: 1 }, &scaler);
-    let found: Vec<_> = entries(&unchanged).into_iter().map(|(_, _, fields, _)| fields).collect();
-    assert_eq!(found, [json!({"f:spec": {".": {}, "f:x": {}}})]);
-    assert_eq!(scale::update(new.clone(), Replicas { path, old: 3, new: 3 }, &scaler), new);
-    let conflict = scale::apply(live.clone(), Replicas { path, old: 1, new: 3 }, false, &scaler).unwrap_err();
-    assert_eq!(conflict.code, 409);
-    let shared = scale::apply(live, Replicas { path, old: 1, new: 1 }, false, &scaler).unwrap();
-    assert_eq!(entries(&shared).len(), 2);
+    assert_eq!(new["spec"]["replicas"], 3);
+    // A write that changes nothing leaves the replicas to their owner.
+    assert_eq!(scaled(&new, 3, |before, wanted| scale::update(before, wanted, &scaler)), new);
+    let apply = |replicas: u32| scale::apply(&view(&live), &view_of(replicas), false, &scaler);
+    assert_eq!(apply(3).unwrap_err().code, 409);
+    assert_eq!(entries(&apply(1).unwrap()).len(), 2);
+}
+
+/// The Scale of an object, with the managers of its replicas.
+fn view(object: &Value) -> Value {
+    let replicas = object["spec"]["replicas"].as_u64().unwrap();
+    scale::with_managers(view_of(u32::try_from(replicas).unwrap()), object, &["spec", "replicas"])
+}
+
+fn view_of(replicas: u32) -> Value {
+    json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {}, "spec": {"replicas": replicas}})
+}
+
+/// `object` with so many replicas, written through its Scale by `write`, which is given the Scale before and the one that is wanted.
+fn scaled(object: &Value, replicas: u32, write: impl Fn(&Value, Value) -> Value) -> Value {
+    let before = view(object);
+    let mut wanted = before.clone();
+    wanted["spec"]["replicas"] = replicas.into();
+    let written = write(&before, wanted);
+    let mut object = object.clone();
+    object["spec"]["replicas"] = replicas.into();
+    scale::to_object(object, &written, &["spec", "replicas"], "t/v1")
 }
 
 #[test]
