@@ -18,7 +18,9 @@ pub mod machine;
 pub mod media;
 pub mod metadata;
 pub mod network;
+pub mod personal;
 pub mod router;
+pub mod shares;
 mod start;
 pub mod tftp;
 

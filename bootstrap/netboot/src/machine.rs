@@ -71,4 +71,7 @@ pub trait Directory: Send + Sync + 'static {
 
     /// Writes down a lease; one for each machine.
     fn write_lease(&self, lease: Lease) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Removes the lease of a machine whose address is another one's now; a reservation stays.
+    fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>>;
 }

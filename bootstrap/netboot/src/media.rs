@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use engine::{Manager, NamespacedName, Objects};
 use http::{Request, Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
@@ -14,12 +14,11 @@ use crate::client::Processor;
 use crate::directory::Kube;
 use crate::http::file::{self, Body};
 use crate::http::listener::fingerprint;
-use crate::image::{Piece, Pieces, iso, uki};
+use crate::image::{Piece, Pieces, iso};
+use crate::personal::{self, Made};
 
 /// Where they are over HTTP; [`metal::preprovisioning::path`] follows.
 pub const FOLDER: &str = "/boot/media";
-/// The kernel takes no longer line of arguments.
-const ARGUMENTS: usize = 2047;
 
 /// The CDs of hosts.
 pub struct Media {
@@ -80,13 +79,7 @@ impl Media {
             let network = metal::network_data::of_secret(&secret).map_err(anyhow::Error::msg);
             arguments.extend(network.with_context(|| format!("the Secret {name}"))?);
         }
-        let line = arguments.join(" ");
-        ensure!(
-            line.len() <= ARGUMENTS,
-            "the kernel's arguments have {} bytes, of which it takes {ARGUMENTS}",
-            line.len()
-        );
-        Ok(Some(line))
+        Ok(Some(arguments.join(" ")))
     }
 }
 
@@ -96,28 +89,17 @@ fn cd(boot: &BootFiles, architecture: Option<&str>, arguments: Option<String>) -
     let processor =
         Processor::from_name(name).with_context(|| format!("{name}: there are no such machines"))?;
     let none = || format!("nothing to boot for {name}");
-    let file = |path: Option<&std::path::PathBuf>| Piece::file(path.with_context(none)?);
-    let mut tag = String::new();
-    let image = match (&arguments, boot.stubs.get(&processor)) {
-        (Some(arguments), Some(stub)) => {
-            tag.clone_from(arguments);
-            let parts = uki::Parts {
-                stub: std::fs::read(stub).with_context(|| format!("cannot read {}", stub.display()))?,
-                release: uki::RELEASE.to_owned(),
-                arguments: arguments.clone(),
-                kernel: file(boot.kernels.get(&processor))?,
-                initramfs: file(boot.initial.get(&processor))?,
-            };
-            uki::assemble(parts)?
-        }
-        _ => {
-            let mut image = Pieces::default();
-            image.push(file(boot.unified.get(&processor))?);
-            image
+    let own =
+        arguments.as_deref().map(|arguments| personal::unified(boot, processor, arguments)).transpose()?;
+    let Made { content, tag } = match own.flatten() {
+        Some(made) => made,
+        None => {
+            let mut content = Pieces::default();
+            content.push(Piece::file(boot.unified.get(&processor).with_context(none)?)?);
+            Made { content, tag: String::new() }
         }
     };
-    let image = iso::assemble(image, name)?;
-    // What all machines boot changes with a start of the server only, and then its length nearly always does.
+    let image = iso::assemble(content, name)?;
     let tag = format!("{:x}-{}", image.len(), &fingerprint(tag.as_bytes())[..32]);
     Ok(Cd { image, tag })
 }

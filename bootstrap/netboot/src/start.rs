@@ -25,6 +25,7 @@ use crate::machine::Directory;
 use crate::media::Media;
 use crate::metadata::Metadata;
 use crate::network::{self, Interface};
+use crate::personal::Personal;
 use crate::{dhcp4, dhcp6, router, tftp};
 
 /// The port of HTTP, unless another one is given.
@@ -155,7 +156,14 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         media = Some(Media::start(manager, kube.clone()).await);
         metadata = Some(told);
     }
+    let personal = agents.clone().map(|agents| Personal {
+        boot: configuration.boot.clone(),
+        tftp: tftp.clone(),
+        directory: doors.directory.clone(),
+        agents,
+    });
     let site = Arc::new(Site {
+        personal,
         metadata,
         media,
         agents,
@@ -244,7 +252,11 @@ impl Starting<'_> {
             return Err(Error::OtherServer { interface: asked.name.clone(), server });
         }
         self.open.dhcp.push(server);
-        let files = tftp::server::Files { boot: self.site.boot.clone(), names: self.site.tftp.clone() };
+        let files = tftp::server::Files {
+            boot: self.site.boot.clone(),
+            names: self.site.tftp.clone(),
+            personal: self.site.personal.clone(),
+        };
         let clock = self.doors.clock.clone();
         self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files, clock)?);
         self.ipv6(asked, mode, interface)?;

@@ -25,6 +25,7 @@ use netboot::http::site::{Peer, Site};
 use netboot::machine::{Boot, Directory, Lease};
 use netboot::media::Media;
 use netboot::metadata::Metadata;
+use netboot::personal::Personal;
 use registry::Registry;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease};
@@ -32,10 +33,10 @@ use serde_json::{Value, json};
 use serving::Server;
 use store::{Memory, Store};
 
-const MAC: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 1]);
-const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
+pub const MAC: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 1]);
+pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
 
-async fn manager() -> Manager {
+pub async fn manager() -> Manager {
     let epoch = machinery::clock::parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
     let (clock, random) = (Clock::simulated(epoch), Random::seeded(1));
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
@@ -60,11 +61,11 @@ async fn manager() -> Manager {
     manager
 }
 
-async fn create<K: Kind>(objects: &Objects<K>, value: Value) -> Arc<K> {
+pub async fn create<K: Kind>(objects: &Objects<K>, value: Value) -> Arc<K> {
     objects.create(&serde_json::from_value(value).unwrap()).await.unwrap()
 }
 
-fn lease(manager: &Manager) -> Lease {
+pub fn lease(manager: &Manager) -> Lease {
     Lease {
         mac: MAC,
         address: ADDRESS,
@@ -77,7 +78,7 @@ fn lease(manager: &Manager) -> Lease {
     }
 }
 
-fn enrolment(boot: &str) -> Enrolment {
+pub fn enrolment(boot: &str) -> Enrolment {
     Enrolment {
         boot_mac_address: MAC.to_string(),
         mac_addresses: vec![MAC.to_string()],
@@ -86,7 +87,7 @@ fn enrolment(boot: &str) -> Enrolment {
     }
 }
 
-async fn host(manager: &Manager, state: &str) -> (Objects<BareMetalHost>, NamespacedName) {
+pub async fn host(manager: &Manager, state: &str) -> (Objects<BareMetalHost>, NamespacedName) {
     let secrets: Objects<Secret> = manager.objects();
     create(&secrets, json!({
         "metadata": { "name": "user", "namespace": "default" }, "data": { "userData": "I2Nsb3VkLWNvbmZpZwo=" },
@@ -146,23 +147,22 @@ async fn leases_are_objects() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     let manager = manager().await;
-    let kube = Kube::start(&manager, true).await;
     let (_, _) = host(&manager, "provisioning").await;
-    kube.write_lease(lease(&manager)).await.unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let leases = folder.path().join("leases");
-    let addresses = Addresses::open(Arc::new(kube.clone()), manager.clock().clone(), &leases).unwrap();
-    let metadata = Metadata::start(&manager, kube.clone(), addresses.clone()).await;
-    let agents = Agents::start(&manager, kube.clone(), addresses, metadata).await;
+    Kube::start(&manager, true).await.write_lease(lease(&manager)).await.unwrap();
+    let site = services(&manager).await;
+    let agents = site.agents.clone().unwrap();
     let objects: Objects<Agent> = manager.objects();
     let address = IpAddr::from(ADDRESS);
     assert_eq!(agents.instruction("aa", "").await, Err(Refusal::Unknown));
-    let enrolled = agents.enrol("aa", address, &enrolment("first")).await.unwrap();
+    let token = token_of_script(&site).await;
+    let enrolled = agents.enrol("aa", address, &with(Some(&token), "first")).await.unwrap();
     assert_eq!(enrolled.name, "52-54-00-00-00-01");
-    assert!(matches!(agents.enrol("bb", address, &enrolment("first")).await, Err(Refusal::Forbidden(_))));
+    assert!(agents.enrol("bb", address, &with(Some(&token), "first")).await.is_err());
     let key = NamespacedName::new("", enrolled.name);
+    is_host(&manager).await;
     let status = objects.get(&key).unwrap().status.clone().unwrap();
     assert_eq!((status.boot_mode.as_deref(), status.address.as_deref()), (Some("UEFI"), Some("10.0.0.9")));
+    assert_eq!(status.proven_by.as_deref(), Some("Token"));
 
     assert_eq!(agents.instruction("aa", "").await, Ok(None), "there is none for a while");
     let instruction = json!({ "id": "deploy/1", "action": "Deploy", "configDrive": true, "bootID": "first",
@@ -188,7 +188,8 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     assert!(fares.end_time.is_some());
 
     manager.clock().sleep(Duration::from_secs(20)).await;
-    agents.enrol("bb", address, &enrolment("second")).await.unwrap();
+    let token = token_of_script(&site).await;
+    agents.enrol("bb", address, &with(Some(&token), "second")).await.unwrap();
     assert_eq!(
         agents.report("aa", Report::default()).await,
         Err(Refusal::Unknown),
@@ -197,8 +198,26 @@ async fn an_agent_enrols_does_what_it_is_told_and_reports() {
     assert_eq!(agents.instruction("bb", "").await, Ok(None), "the instruction was for the start before");
 }
 
+pub fn with(token: Option<&str>, boot: &str) -> Enrolment {
+    Enrolment { token: token.map(str::to_owned), ..enrolment(boot) }
+}
+
+/// The token that the machine is told when it starts.
+pub async fn token_of_script(site: &Site) -> String {
+    let (_, text) = ask(site, "/boot/script/52-54-00-00-00-01.ipxe", MINE).await;
+    let token = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next());
+    token.unwrap_or_else(|| panic!("no token: {text}")).to_owned()
+}
+
+/// The controller has recognised the machine.
+pub async fn is_host(manager: &Manager) {
+    let agents: Objects<Agent> = manager.objects();
+    let known = json!({ "spec": { "hostRef": { "namespace": "default", "name": "node-1" } } });
+    agents.merge(&NamespacedName::new("", MAC.dashed()), None, known).await.unwrap();
+}
+
 /// The services as a process starts them.
-async fn services(manager: &Manager) -> Site {
+pub async fn services(manager: &Manager) -> Site {
     let kube = Kube::start(manager, true).await;
     let folder = tempfile::tempdir().unwrap();
     let leases = folder.path().join("leases");
@@ -206,25 +225,34 @@ async fn services(manager: &Manager) -> Site {
     let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
     let agents = Agents::start(manager, kube.clone(), addresses, metadata.clone()).await;
     let media = Some(Media::start(manager, kube.clone()).await);
+    let boot = BootFiles {
+        kernels: [(Processor::X86_64, "kernel".into())].into(),
+        initial: [(Processor::X86_64, "initramfs".into())].into(),
+        ..BootFiles::default()
+    };
+    let directory: Arc<dyn Directory> = Arc::new(kube);
+    let personal = Personal {
+        boot: boot.clone(),
+        tftp: Default::default(),
+        directory: directory.clone(),
+        agents: agents.clone(),
+    };
     Site {
         media,
-        boot: BootFiles {
-            kernels: [(Processor::X86_64, "kernel".into())].into(),
-            initial: [(Processor::X86_64, "initramfs".into())].into(),
-            ..BootFiles::default()
-        },
+        boot,
         tftp: Default::default(),
         images: None,
-        directory: Arc::new(kube),
+        directory,
         metadata: Some(metadata),
         agents: Some(agents),
+        personal: Some(personal),
         http_port: 8080,
         https_port: Some(8443),
     }
 }
 
 /// Asks over HTTP: status and body.
-async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
+pub async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
     let peer =
         Peer { address: (address, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
     let request = http::Request::get(path).body(Empty::<Bytes>::new()).unwrap();
@@ -235,7 +263,7 @@ async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
 }
 
 /// Waits until there is an event with that reason.
-async fn alerted(manager: &Manager, reason: &str) {
+pub async fn alerted(manager: &Manager, reason: &str) {
     let events = kube::Api::<k8s_openapi::api::core::v1::Event>::all(manager.client().clone());
     for _ in 0..100 {
         let found = events.list(&Default::default()).await.unwrap();
@@ -251,14 +279,14 @@ async fn alerted(manager: &Manager, reason: &str) {
 }
 
 /// Has the host's user data go another way than by its drive.
-async fn by(manager: &Manager, (hosts, key): (Objects<BareMetalHost>, NamespacedName), way: &str) {
+pub async fn by(manager: &Manager, (hosts, key): (Objects<BareMetalHost>, NamespacedName), way: &str) {
     let annotations = json!({ netboot::metadata::channel::USER_DATA: way });
     hosts.merge(&key, None, json!({ "metadata": { "annotations": annotations } })).await.unwrap();
     manager.clock().sleep(Duration::from_secs(1)).await;
 }
 
-const HTTP: &str = "http://10.0.0.1:8080";
-const MINE: [u8; 4] = [10, 0, 0, 9];
+pub const HTTP: &str = "http://10.0.0.1:8080";
+pub const MINE: [u8; 4] = [10, 0, 0, 9];
 
 #[tokio::test(start_paused = true)]
 async fn user_data_is_told_to_its_machine_once() {
@@ -299,6 +327,7 @@ async fn a_configuration_drive_is_given_once_for_each_instruction() {
     let (hosts, name) = host(&manager, "provisioning").await;
     let agents = services(&manager).await.agents.unwrap();
     agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
+    is_host(&manager).await;
     let objects: Objects<Agent> = manager.objects();
     let key = NamespacedName::new("", "52-54-00-00-00-01");
     let instruct = async |id: &str| {
@@ -325,6 +354,7 @@ async fn a_configuration_drive_is_given_once_for_each_instruction() {
 async fn deploys(manager: &Manager, site: &Site) -> (Arc<Agents>, Objects<Agent>, NamespacedName) {
     let agents = site.agents.clone().unwrap();
     agents.enrol("aa", IpAddr::from(ADDRESS), &enrolment("first")).await.unwrap();
+    is_host(manager).await;
     let objects: Objects<Agent> = manager.objects();
     let key = NamespacedName::new("", "52-54-00-00-00-01");
     let instruction = json!({ "id": "deploy/2026-11-22T08:50:00Z", "action": "Deploy", "configDrive": true,
@@ -407,8 +437,6 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     // The server is started anew in between.
     let agents = services(&manager).await.agents.unwrap();
     let address = IpAddr::from(ADDRESS);
-    let with =
-        |token: Option<&str>, boot: &str| Enrolment { token: token.map(str::to_owned), ..enrolment(boot) };
     for wrong in [None, Some("0123")] {
         assert!(matches!(agents.enrol("aa", address, &with(wrong, "first")).await, Err(Refusal::Token(_))));
     }
@@ -419,17 +447,17 @@ async fn the_token_of_a_script_lets_one_agent_in() {
     assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
     alerted(&manager, "BootTokenRefused").await;
     // Its next start has another one.
-    let (_, text) = ask(&site, script, MINE).await;
-    let next = text.split("firstlight.token=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let next = token_of_script(&services(&manager).await).await;
     assert_ne!(next, token);
-    agents.enrol("bb", address, &with(Some(next), "second")).await.unwrap();
+    let agents = services(&manager).await.agents.unwrap();
+    agents.enrol("bb", address, &with(Some(&next), "second")).await.unwrap();
     // Firmware starts it in another way afterwards, twice; the token stays used.
     for (certificate, boot) in [("cc", "third"), ("dd", "fourth")] {
         manager.clock().sleep(Duration::from_secs(60)).await;
         agents.enrol(certificate, address, &with(None, boot)).await.unwrap();
     }
     manager.clock().sleep(Duration::from_secs(60)).await;
-    let again = agents.enrol("ee", address, &with(Some(next), "fifth")).await;
+    let again = agents.enrol("ee", address, &with(Some(&next), "fifth")).await;
     assert!(matches!(again, Err(Refusal::Token(_))), "{again:?}");
 }
 
@@ -448,7 +476,7 @@ async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Opti
 }
 
 /// A program of UEFI with nothing in it, for sections to be added to.
-fn stub() -> Vec<u8> {
+pub fn stub() -> Vec<u8> {
     let mut stub = vec![0; 1024];
     stub[..2].copy_from_slice(b"MZ");
     stub[0x3c] = 0x80;
@@ -521,16 +549,15 @@ async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
     }
 
     let agents = site.agents.clone().unwrap();
-    let with =
-        |token: Option<&str>, boot: &str| Enrolment { token: token.map(str::to_owned), ..enrolment(boot) };
     let address = IpAddr::from(ADDRESS);
     for wrong in [None, Some("0123")] {
         assert!(matches!(agents.enrol("aa", address, &with(wrong, "first")).await, Err(Refusal::Token(_))));
     }
     agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
     let machines: Objects<Agent> = manager.objects();
-    let known = json!({"spec": {"hostRef": {"namespace": "default", "name": "node-1"}}});
-    machines.merge(&NamespacedName::new("", MAC.dashed()), None, known).await.unwrap();
+    let agent = machines.get(&NamespacedName::new("", MAC.dashed())).unwrap();
+    let host = agent.spec.host_ref.as_ref().map(|host| host.name.as_str());
+    assert_eq!(host, Some("node-1"), "the token of its media shows whose machine it is");
     agents.enrol("aa", address, &with(Some(token), "first")).await.unwrap();
     manager.clock().sleep(Duration::from_secs(60)).await;
     assert!(matches!(

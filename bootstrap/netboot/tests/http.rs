@@ -52,6 +52,7 @@ impl Bench {
             metadata: None,
             media: None,
             agents: None,
+            personal: None,
             http_port: 8080,
             https_port: Some(8443),
         };
@@ -209,5 +210,28 @@ async fn scripts_name_the_server_as_the_machine_sees_it() {
     assert!(text.contains("kernel http://127.0.0.1:8080/boot/uki/x86_64.efi"), "{text}");
     let (_, _, body) = bench.ask("GET", "/boot/script/52-54-00-00-00-02.ipxe", "").await;
     assert!(String::from_utf8(body).unwrap().contains("sanboot"), "an unknown machine starts from its disk");
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
+    let bench = Bench::new().await;
+    let from = |last: u8| async move {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 1, last], 0))).unwrap();
+        socket
+    };
+    let mut held = Vec::new();
+    for _ in 0..2 * netboot::limits::CONNECTIONS_OF_ONE {
+        held.push(from(1).await.connect(bench.address).await.unwrap());
+    }
+    // Those that it has no share in are closed at once; the others are asked nothing.
+    let mut closed = 0;
+    for stream in &mut held[netboot::limits::CONNECTIONS_OF_ONE..] {
+        let read = tokio::time::timeout(Duration::from_secs(20), stream.read_u8()).await;
+        closed += usize::from(read.expect("it is closed").is_err());
+    }
+    assert_eq!(closed, netboot::limits::CONNECTIONS_OF_ONE);
+    assert_eq!(bench.ask("GET", "/healthz", "").await.0, 200, "another client is answered");
     bench.end().await;
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod bad_input;
+mod hostile;
 mod http;
 mod packets;
 mod recorded;

@@ -28,7 +28,7 @@ impl Bench {
         std::fs::write(folder.path().join("boot"), &content).unwrap();
         let boot = BootFiles { tftp: vec![folder.path().to_owned()], ..BootFiles::default() };
         let names = boot.tftp_names().unwrap();
-        let (interface, files) = (Interface::find("lo").unwrap(), Files { boot, names });
+        let (interface, files) = (Interface::find("lo").unwrap(), Files { boot, names, personal: None });
         let server = Server::open(interface, 0, files, Clock::system()).unwrap();
         let (port, tasks, shutdown) = (server.port().unwrap(), TaskTracker::new(), CancellationToken::new());
         server.run(&tasks, &shutdown);
@@ -166,12 +166,17 @@ fn silent_clients_keep_nobody_waiting() {
     runtime.block_on(silent_clients());
 }
 
+/// A socket of its own address: on the loopback interface there are 16 million.
+async fn client(last: u8) -> UdpSocket {
+    UdpSocket::bind((Ipv4Addr::new(127, 0, 1, last), 0)).await.unwrap()
+}
+
 async fn silent_clients() {
     let bench = Bench::new(4096);
     let mut silent = Vec::new();
-    for _ in 0..100 {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let request = b"\0\x01boot\0octet\0timeout\x00255\0";
+    for number in 0..100 {
+        let socket = client(number).await;
+        let request = b"\0\x01boot\0octet\0timeout\x005\0";
         socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
         // Its options are acknowledged, and it says no more.
         let mut buffer = [0; 600];
@@ -182,7 +187,52 @@ async fn silent_clients() {
     assert_eq!(read(bench.port, "boot", &[], 0).await.as_deref(), Ok(bench.content.as_slice()));
     let elsewhere = tokio::time::timeout(Duration::from_secs(10), tokio::task::spawn_blocking(|| 7)).await;
     assert_eq!(elsewhere.expect("nobody holds the runtime's threads").unwrap(), 7);
-    // Long before their patience, of minutes, is over.
+    // Long before their patience is over.
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn one_client_that_asks_without_end_keeps_nobody_else_waiting() {
+    let bench = Bench::new(4096);
+    let mut sockets = Vec::new();
+    // More than there are transfers, with as much patience as can be asked for.
+    for _ in 0..600 {
+        let socket = client(1).await;
+        let request = b"\0\x01boot\0octet\0timeout\x00255\0";
+        socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
+        sockets.push(socket);
+    }
+    assert_eq!(read(bench.port, "boot", &[], 0).await.as_deref(), Ok(bench.content.as_slice()));
+    // Its patience is not agreed on: without options, the first block is the answer.
+    let mut buffer = [0; 600];
+    let heard = tokio::time::timeout(Duration::from_secs(10), sockets[0].recv(&mut buffer)).await;
+    assert_eq!(&buffer[..heard.unwrap().unwrap()][..2], &[0, 3]);
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn nobody_who_is_silent_keeps_a_place_for_long() {
+    let bench = Bench::new(4096);
+    let mut sockets = Vec::new();
+    for _ in 0..netboot::limits::TRANSFERS_OF_ONE {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let request = b"\0\x01boot\0octet\0timeout\x005\0tsize\x000\0";
+        socket.send_to(request, (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
+        sockets.push(socket);
+    }
+    // Its next request waits for a place, as any client's that asks again.
+    let (socket, mut buffer) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(), [0; 600]);
+    let asks = async {
+        loop {
+            socket.send_to(b"\0\x01boot\0octet\0", (Ipv4Addr::LOCALHOST, bench.port)).await.unwrap();
+            let heard = tokio::time::timeout(Duration::from_millis(200), socket.recv(&mut buffer)).await;
+            if let Ok(heard) = heard {
+                return heard.unwrap();
+            }
+        }
+    };
+    let length = tokio::time::timeout(Duration::from_secs(60), asks).await.expect("a place");
+    assert_eq!((length, &buffer[..4]), (4 + 512, &[0, 3, 0, 1][..]));
     bench.end().await;
 }
 

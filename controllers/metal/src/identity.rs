@@ -23,6 +23,9 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// What a host says of its machine. `spec.bootMACAddress` decides where it is set.
+///
+/// What a machine says of itself proves nothing: a host with a MAC address is the machine that has shown that the interface it speaks from
+/// is its own (`status.provenBy`), or for which a person vouches; a host without one is a machine for which a person vouches.
 pub(crate) struct Identity<'a> {
     mac: Option<&'a str>,
     uuid: Option<&'a str>,
@@ -44,13 +47,19 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// Whether the machine that this agent runs on is meant.
+    /// Whether the host has the MAC address of the machine that this agent runs on, and the machine has shown that it is its own.
     pub(crate) fn is_of(&self, agent: &Agent) -> bool {
         let Some(status) = &agent.status else { return false };
-        if let Some(mac) = self.mac {
-            let mut own = status.mac_addresses.iter().chain(&status.boot_mac_address);
-            return own.any(|own| own.eq_ignore_ascii_case(mac));
-        }
+        let has_shown = status.proven_by.is_some() || is_approved(agent);
+        let own = status.boot_mac_address.as_deref();
+        has_shown && self.mac.is_some_and(|mac| own.is_some_and(|own| own.eq_ignore_ascii_case(mac)))
+    }
+
+    /// Whether the host has no MAC address, and what else it says is what the machine says, for which a person vouches.
+    pub(crate) fn is_vouched_for(&self, agent: &Agent) -> bool {
+        let Some(status) = agent.status.as_ref().filter(|_| self.mac.is_none() && is_approved(agent)) else {
+            return false;
+        };
         let is_uuid = |wanted: &str| {
             status
                 .system_uuid
@@ -67,6 +76,11 @@ impl<'a> Identity<'a> {
             (None, None) => false,
         }
     }
+}
+
+/// Whether a person vouches for the machine.
+pub(crate) fn is_approved(agent: &Agent) -> bool {
+    agent.spec.approved == Some(true)
 }
 
 /// Whether no other machine has the same number.
@@ -99,12 +113,15 @@ pub(crate) fn is_conflict(message: &str) -> bool {
 mod tests {
     use super::*;
     use schemas::metal3::{HardwareDetails, HardwareSystemVendor};
-    use schemas::netboot::AgentStatus;
+    use schemas::netboot::{AgentSpec, AgentStatus};
 
-    fn agent(serial: &str) -> Agent {
+    fn agent(serial: &str, proven_by: Option<&str>, approved: bool) -> Agent {
         Agent {
+            spec: AgentSpec { approved: Some(approved), ..AgentSpec::default() },
             status: Some(AgentStatus {
-                mac_addresses: vec!["52:54:00:00:00:01".into()],
+                boot_mac_address: Some("52:54:00:00:00:01".into()),
+                mac_addresses: vec!["52:54:00:00:00:01".into(), "52:54:00:00:00:02".into()],
+                proven_by: proven_by.map(str::to_owned),
                 serial_number: Some(serial.into()),
                 system_uuid: Some("4C4C4544-0000-0000-0000-000000000001".into()),
                 ..AgentStatus::default()
@@ -131,10 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_is_known_by_address_uuid_or_serial_number() {
+    fn what_a_machine_says_of_itself_counts_when_a_person_vouches_for_it() {
         let uuid = (SYSTEM_UUID, "4c4c4544-0000-0000-0000-000000000001");
         let cases = [
-            (host(Some("52:54:00:00:00:01"), &[]), None, "S1", true),
+            (host(Some("52:54:00:00:00:01"), &[]), None, "S1", false),
             (host(Some("52:54:00:00:00:0F"), &[uuid]), None, "S1", false),
             (host(None, &[]), None, "S1", false),
             (host(None, &[uuid]), None, "S1", true),
@@ -146,11 +163,29 @@ mod tests {
             (host(None, &[(SERIAL_NUMBER, "")]), None, "", false),
         ];
         for (number, (host, hardware, serial, expected)) in cases.into_iter().enumerate() {
-            assert_eq!(
-                Identity::of(&host, hardware.as_ref()).is_of(&agent(serial)),
-                expected,
-                "case {number}"
-            );
+            let identity = Identity::of(&host, hardware.as_ref());
+            for (proven_by, approved) in
+                [(None, true), (Some("Token"), true), (None, false), (Some("Token"), false)]
+            {
+                let vouched = identity.is_vouched_for(&agent(serial, proven_by, approved));
+                assert_eq!(vouched, expected && approved, "case {number} {proven_by:?} {approved}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mac_address_counts_when_it_was_shown() {
+        for (mac, proven_by, approved, expected) in [
+            ("52:54:00:00:00:01", Some("Token"), false, true),
+            ("52:54:00:00:00:01", Some("EndorsementKey"), false, true),
+            ("52:54:00:00:00:01", None, true, true),
+            ("52:54:00:00:00:01", None, false, false),
+            // What it says of its other interfaces.
+            ("52:54:00:00:00:02", Some("Token"), false, false),
+            ("52:54:00:00:00:02", None, true, false),
+        ] {
+            let found = Identity::of(&host(Some(mac), &[]), None).is_of(&agent("S1", proven_by, approved));
+            assert_eq!(found, expected, "{mac} {proven_by:?} {approved}");
         }
     }
 

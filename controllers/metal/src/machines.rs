@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::host::host_of;
 use crate::identity::{self, Identity};
 use crate::instruction::{Action as Instructed, Instruction};
-use crate::names::{CONFLICT, POWER};
+use crate::names::{APPROVAL, CONFLICT, POWER};
 
 /// Where hosts are made of approved machines.
 const NAMESPACE: &str = "default";
@@ -35,7 +35,7 @@ pub fn start(manager: &Manager) {
                 change.objects().map(|host| Identity::of(host, known.as_deref())).collect();
             let concerns = |agent: &&Arc<Agent>| {
                 host_of(agent).is_none_or(|known| known == host)
-                    || claims.iter().any(|claim| claim.is_of(agent))
+                    || claims.iter().any(|claim| claim.is_of(agent) || claim.is_vouched_for(agent))
             };
             all.all().iter().filter(concerns).map(|agent| NamespacedName::of(agent.as_ref())).collect()
         })
@@ -78,6 +78,27 @@ fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>], claimants: &[NamespacedName
     }
 }
 
+/// The hosts that the machine may be: those with the MAC address that it has shown to be its own, else those that a person takes it for.
+fn claimants(
+    agent: &Agent,
+    hosts: &[Arc<BareMetalHost>],
+    inspected: impl Fn(&NamespacedName) -> Option<Arc<HardwareData>>,
+) -> Vec<NamespacedName> {
+    let named = |found: &mut dyn Iterator<Item = &Arc<BareMetalHost>>| -> Vec<NamespacedName> {
+        let mut names: Vec<_> = found.map(|host| NamespacedName::of(host.as_ref())).collect();
+        names.sort();
+        names
+    };
+    let by_address = named(&mut hosts.iter().filter(|host| Identity::of(host, None).is_of(agent)));
+    if !by_address.is_empty() || !identity::is_approved(agent) {
+        return by_address;
+    }
+    named(&mut hosts.iter().filter(|host| {
+        let hardware = inspected(&NamespacedName::of(host.as_ref()));
+        Identity::of(host, hardware.as_deref()).is_vouched_for(agent)
+    }))
+}
+
 fn inspect(agent: &Agent) -> Option<Plan> {
     let boot = agent.status.as_ref()?.boot_id.clone()?;
     let told = agent.spec.instruction.as_ref();
@@ -90,16 +111,7 @@ fn inspect(agent: &Agent) -> Option<Plan> {
 impl MachineReconciler {
     /// The hosts that the machine may be.
     fn claimants(&self, agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Vec<NamespacedName> {
-        let claims = |host: &&Arc<BareMetalHost>| {
-            let is_named = host.spec.boot_mac_address.is_some();
-            let hardware =
-                (!is_named).then(|| self.hardware.get(&NamespacedName::of(host.as_ref()))).flatten();
-            Identity::of(host, hardware.as_deref()).is_of(agent)
-        };
-        let mut found: Vec<NamespacedName> =
-            hosts.iter().filter(claims).map(|host| NamespacedName::of(host.as_ref())).collect();
-        found.sort();
-        found
+        claimants(agent, hosts, |host| self.hardware.get(host))
     }
 
     /// Hosts that claim the same machine say so, all of them, for as long as they do.
@@ -136,7 +148,14 @@ impl Reconciler for MachineReconciler {
         match plan(&agent, &hosts, &claimants) {
             Plan::Nothing => {}
             Plan::Is(host) => {
-                let patch = json!({"spec": {"hostRef": {"namespace": host.namespace, "name": host.name}}});
+                let is_proven = agent.status.as_ref().is_some_and(|status| status.proven_by.is_some());
+                if !is_proven {
+                    let patch = json!({"status": {"provenBy": APPROVAL}});
+                    self.agents.merge(&request, Some("status"), patch).await?;
+                }
+                // A person's word counts once, for the machine that they saw.
+                let host = json!({"namespace": host.namespace, "name": host.name});
+                let patch = json!({"spec": {"hostRef": host, "approved": null}});
                 self.agents.merge(&request, None, patch).await?;
             }
             Plan::IsNobody => {
@@ -183,6 +202,7 @@ mod tests {
             status: Some(AgentStatus {
                 boot_mac_address: Some("52:54:00:00:00:01".into()),
                 mac_addresses: vec!["52:54:00:00:00:01".into(), "52:54:00:00:00:02".into()],
+                proven_by: Some("Token".into()),
                 ..AgentStatus::default()
             }),
             ..Agent::default()
@@ -202,22 +222,19 @@ mod tests {
     }
 
     fn plan(agent: &Agent, hosts: &[Arc<BareMetalHost>]) -> Plan {
-        let claims = |host: &&Arc<BareMetalHost>| Identity::of(host, None).is_of(agent);
-        let claimants: Vec<_> =
-            hosts.iter().filter(claims).map(|host| NamespacedName::of(host.as_ref())).collect();
-        super::plan(agent, hosts, &claimants)
+        super::plan(agent, hosts, &claimants(agent, hosts, |_| None))
     }
 
     #[test]
     fn a_machine_that_two_hosts_claim_is_neither() {
-        let hosts = [host("a", "52:54:00:00:00:01"), host("b", "52:54:00:00:00:02")];
+        let hosts = [host("a", "52:54:00:00:00:01"), host("b", "52:54:00:00:00:01")];
         assert_eq!(plan(&agent(true, None), &hosts), Plan::Nothing);
         assert_eq!(plan(&agent(true, Some("b")), &hosts), Plan::Nothing, "what it was it stays");
     }
 
     #[test]
     fn a_machine_is_the_host_that_has_its_address() {
-        let hosts = [host("a", "52:54:00:00:00:09"), host("b", "52:54:00:00:00:02")];
+        let hosts = [host("a", "52:54:00:00:00:02"), host("b", "52:54:00:00:00:01")];
         let b = NamespacedName::new("default", "b");
         assert_eq!(plan(&agent(false, None), &hosts), Plan::Is(b));
         assert_eq!(plan(&agent(false, Some("b")), &hosts), Plan::Nothing);
@@ -231,5 +248,10 @@ mod tests {
         started.status.get_or_insert_default().boot_id = Some("start-1".into());
         assert!(matches!(plan(&started, &hosts[..1]), Plan::IsInspected(_, boot) if boot == "start-1"));
         assert_eq!(plan(&agent(true, None), &hosts[..1]), Plan::Becomes("52:54:00:00:00:01".into()));
+        let mut unproven = agent(false, None);
+        unproven.status.get_or_insert_default().proven_by = None;
+        assert_eq!(plan(&unproven, &hosts), Plan::Nothing, "it only says so");
+        unproven.spec.approved = Some(true);
+        assert_eq!(plan(&unproven, &hosts), Plan::Is(NamespacedName::new("default", "b")));
     }
 }

@@ -44,6 +44,8 @@ pub const CONFLICT: &str = "metal.firstlight.dev/conflict";
 pub const FIRMWARE: &str = "metal.firstlight.dev/firmware";
 /// Says what a person has to do at the machine.
 pub const WAITING_FOR_OPERATOR: &str = "WaitingForOperator";
+/// `Agent.status.provenBy` of a machine that a person vouched for.
+pub const APPROVAL: &str = "Approval";
 /// The component that events come from.
 pub const COMPONENT: &str = "metal3-baremetal-controller";
 

@@ -112,7 +112,8 @@ pub struct AgentInstructionStatus {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct AgentSpec {
-    /// Whether an operator lets an unknown machine become a BareMetalHost.
+    /// A person vouches for the machine: for the one that called under this name, which then is a
+    /// BareMetalHost, or for the one that asks to be let in as the host that this is. It counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
     /// The BareMetalHost that this machine is. Unset while it is unknown.
@@ -133,7 +134,7 @@ pub struct AgentStatus {
     /// Another one after each start of the machine.
     #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
-    /// MAC address of the interface through which it booted.
+    /// MAC address of the interface through which it speaks.
     #[serde(rename = "bootMACAddress", skip_serializing_if = "Option::is_none")]
     pub boot_mac_address: Option<String>,
     /// How its firmware started it.
@@ -169,9 +170,14 @@ pub struct AgentStatus {
     /// The newest lines of its log, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
-    /// MAC addresses of all its interfaces.
+    /// MAC addresses of all its interfaces, as it says.
     #[serde(rename = "macAddresses", skip_serializing_if = "Vec::is_empty")]
     pub mac_addresses: Vec<String>,
+    /// What showed that it is the machine with the MAC address that it is named for. Token: the one-time
+    /// token of its start. EndorsementKey: its TPM. Approval: a person. Unset: nothing but its own words,
+    /// so that it is nobody's host.
+    #[serde(rename = "provenBy", skip_serializing_if = "Option::is_none")]
+    pub proven_by: Option<String>,
     /// Its serial number, as its firmware has it.
     #[serde(rename = "serialNumber", skip_serializing_if = "Option::is_none")]
     pub serial_number: Option<String>,

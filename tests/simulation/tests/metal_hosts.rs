@@ -38,7 +38,7 @@ async fn host(life: &Life, name: &str, mac: Option<&str>, annotations: Value) ->
 async fn machine(life: &Life) -> Result<()> {
     create::<Agent>(life, json!({"metadata": {"name": MACHINE}, "spec": {}})).await?;
     let status = json!({"status": {
-        "bootMACAddress": MAC, "macAddresses": [MAC], "bootID": "start-1",
+        "bootMACAddress": MAC, "macAddresses": [MAC], "bootID": "start-1", "provenBy": "Token",
         "serialNumber": "S1", "systemUUID": "4c4c4544-0000-0000-0000-000000000001",
     }});
     let agents: Objects<Agent> = life.manager.objects();
@@ -84,11 +84,9 @@ fn live(run: impl AsyncFnOnce(&Life) -> Result<()>) {
 #[test]
 fn two_hosts_that_claim_a_machine_both_say_so() {
     live(async |life| {
-        host(life, "a", Some(MAC), json!({"metal.firstlight.dev/power": "manual"})).await?;
-        let uuid = "4C4C4544-0000-0000-0000-000000000001";
-        let annotations =
-            json!({"metal.firstlight.dev/power": "manual", "metal.firstlight.dev/system-uuid": uuid});
-        host(life, "b", None, annotations).await?;
+        for name in ["a", "b"] {
+            host(life, name, Some(MAC), json!({"metal.firstlight.dev/power": "manual"})).await?;
+        }
         machine(life).await?;
         for (name, other) in [("a", "metal/b"), ("b", "metal/a")] {
             until::<BareMetalHost>(life, key(name), "an error", |host| {
@@ -117,6 +115,47 @@ fn two_hosts_that_claim_a_machine_both_say_so() {
             agent.and_then(|agent| agent.spec.host_ref.as_ref()).is_some_and(|host| host.name == "b")
         })
         .await;
+        Ok(())
+    });
+}
+
+#[test]
+fn what_a_machine_says_of_itself_makes_it_nobody_and_troubles_nobody() {
+    live(async |life| {
+        host(life, "a", Some(MAC), json!({"metal.firstlight.dev/power": "manual"})).await?;
+        let uuid = "4C4C4544-0000-0000-0000-000000000001";
+        let named = json!({"metal.firstlight.dev/power": "manual", "metal.firstlight.dev/system-uuid": uuid});
+        host(life, "b", None, named).await?;
+        // It says that it is a by one of its interfaces, and b by its UUID, and has shown that it is itself.
+        let other = "52-54-00-00-00-66";
+        create::<Agent>(life, json!({"metadata": {"name": other}, "spec": {}})).await?;
+        let status = json!({"status": {
+            "bootMACAddress": "52:54:00:00:00:66", "macAddresses": ["52:54:00:00:00:66", MAC], "bootID": "start-1",
+            "provenBy": "Token", "systemUUID": uuid.to_lowercase(),
+        }});
+        let agents: Objects<Agent> = life.manager.objects();
+        let other = NamespacedName::new("", other);
+        agents.merge(&other, Some("status"), status).await?;
+        until::<Agent>(life, other.clone(), "inspected as one that nobody knows", |agent| {
+            agent.is_some_and(|agent| agent.spec.instruction.is_some())
+        })
+        .await;
+        machine(life).await?;
+        until::<Agent>(life, NamespacedName::new("", MACHINE), "known", |agent| {
+            agent.and_then(|agent| agent.spec.host_ref.as_ref()).is_some_and(|host| host.name == "a")
+        })
+        .await;
+        let hosts: Objects<BareMetalHost> = life.manager.objects();
+        for name in ["a", "b"] {
+            let host = hosts.get(&key(name)).expect("a host");
+            assert_eq!(annotation(host.as_ref(), "metal.firstlight.dev/conflict"), None, "{name}");
+        }
+        // A person takes it for b.
+        agents.merge(&other, None, json!({"spec": {"approved": true}})).await?;
+        let known = until::<Agent>(life, other, "known", |agent| {
+            agent.and_then(|agent| agent.spec.host_ref.as_ref()).is_some_and(|host| host.name == "b")
+        });
+        assert_eq!(known.await.expect("an agent").spec.approved, None, "that counts once");
         Ok(())
     });
 }

@@ -1,10 +1,12 @@
 //! The server's side of what agents say ([`agent::protocol`]): who they are, what they are to do, how they fare.
 //!
-//! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them.
+//! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them (`enrolment`: who is let in).
 
 pub mod drive;
 pub mod endorsement;
+mod enrolment;
 pub mod handover;
+mod newcomers;
 pub mod record;
 mod service;
 
@@ -25,6 +27,12 @@ pub enum Refusal {
     /// Its TPM is not what it must be.
     #[error("{0}")]
     Endorsement(String),
+    /// It says that it is a host's machine, and nothing shows it.
+    #[error("{0}")]
+    Unproven(String),
+    /// There are as many unknown machines as there is room for.
+    #[error("{0}")]
+    Full(String),
     /// What it says is not what the protocol has.
     #[error("{0}")]
     Malformed(String),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::Refusal;
 use crate::directory::BootToken;
 use crate::http::listener::fingerprint;
+use crate::limits;
 use crate::mac::MacAddress;
 
 /// Seconds between two reports of an agent that has nothing new.
@@ -33,7 +34,7 @@ const LOG_LINE: usize = 1000;
 
 /// Who asks to be let in.
 pub struct Newcomer<'a> {
-    /// What it says.
+    /// What it says. Nothing of that is a proof but the token.
     pub enrolment: &'a Enrolment,
     /// The checksum of its certificate.
     pub certificate: &'a str,
@@ -43,12 +44,18 @@ pub struct Newcomer<'a> {
     pub address: IpAddr,
     /// The machine that has this address by its lease.
     pub lease_holder: Option<MacAddress>,
+    /// Whether the machine that it says it is has a lease, of another address.
+    pub is_elsewhere: bool,
     /// When the machine was heard of last; later than what is written down.
     pub heard: Option<DateTime<Utc>>,
     /// How the machine's firmware started it, where the lease tells.
     pub boot_mode: Option<&'static str>,
-    /// The tokens that its interfaces were told, and whether somebody has enrolled with them.
+    /// The tokens that this machine was told, and whether somebody has enrolled with them.
     pub tokens: &'a [(BootToken, bool)],
+    /// The machine of this name is a host.
+    pub is_host: bool,
+    /// A person lets the one with this certificate in.
+    pub is_approved: bool,
 }
 
 impl Newcomer<'_> {
@@ -58,54 +65,146 @@ impl Newcomer<'_> {
     }
 }
 
-/// Whether a machine is let in, and under which name.
+/// What shows that a machine is the one that it is let in as (`status.provenBy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The one-time token of its start.
+    Token,
+    /// Its TPM.
+    EndorsementKey,
+    /// A person.
+    Approval,
+}
+
+impl Proof {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Token => "Token",
+            Self::EndorsementKey => "EndorsementKey",
+            Self::Approval => metal::names::APPROVAL,
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Self::Token, Self::EndorsementKey, Self::Approval].into_iter().find(|proof| proof.name() == name)
+    }
+}
+
+/// Looks whether an enrolment is one at all, before anything is kept of it.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address, or when the
-/// machine already runs with another certificate; [`Refusal::Endorsement`] when the machine is known by another TPM.
-pub fn admit(
-    newcomer: &Newcomer<'_>,
-    known: Option<&AgentStatus>,
-    now: DateTime<Utc>,
-) -> Result<MacAddress, Refusal> {
-    let said = &newcomer.enrolment.boot_mac_address;
-    let mac: MacAddress = said.parse().map_err(|error| Refusal::Malformed(format!("{error}")))?;
-    let own = |holder: &MacAddress| {
-        let same = |text: &String| text.parse() == Ok(*holder);
-        *holder == mac || newcomer.enrolment.mac_addresses.iter().any(same)
-    };
-    if let Some(holder) = newcomer.lease_holder.filter(|holder| !own(holder)) {
-        return Err(Refusal::Forbidden(format!(
-            "{} is the address of machine {holder}, not of {mac}",
-            newcomer.address.to_canonical()
+/// [`Refusal::Malformed`]
+pub fn check(said: &Enrolment) -> Result<(), Refusal> {
+    let words = [&said.system_uuid, &said.serial_number, &said.token].into_iter().flatten();
+    let longest = words.chain([&said.boot_id, &said.version, &said.boot_mac_address]).map(String::len).max();
+    if longest.is_some_and(|longest| longest > limits::WORD) {
+        return Err(Refusal::Malformed(format!(
+            "a word of the enrolment has more than {} bytes",
+            limits::WORD
         )));
     }
-    let Some(known) = known else { return token(newcomer, now).map(|()| mac) };
-    if let Some(pinned) = known.endorsement_key_sha256.as_deref() {
+    if said.mac_addresses.len() > limits::INTERFACES {
+        let most = limits::INTERFACES;
+        return Err(Refusal::Malformed(format!("a machine has at most {most} interfaces here")));
+    }
+    Ok(())
+}
+
+/// Under which name a machine asks to be let in: that of the interface that it speaks from, which is the one that has leased the address.
+///
+/// # Errors
+/// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address.
+pub fn name(
+    said: &Enrolment,
+    address: IpAddr,
+    lease_holder: Option<MacAddress>,
+) -> Result<MacAddress, Refusal> {
+    let mac: MacAddress =
+        said.boot_mac_address.parse().map_err(|error| Refusal::Malformed(format!("{error}")))?;
+    match lease_holder {
+        Some(holder) if holder != mac => Err(Refusal::Forbidden(format!(
+            "{} is the address of machine {holder}, not of {mac}",
+            address.to_canonical()
+        ))),
+        _ => Ok(mac),
+    }
+}
+
+/// The interfaces that a machine says are its own.
+pub fn interfaces(said: &Enrolment) -> impl Iterator<Item = MacAddress> + '_ {
+    said.mac_addresses.iter().filter_map(|text| text.parse().ok())
+}
+
+/// Whether a machine is let in as `mac`, and what has shown that it is that machine. Without a proof it is nobody's host.
+///
+/// # Errors
+/// [`Refusal::Forbidden`] when the machine is somewhere else, or already runs with another certificate; [`Refusal::Token`];
+/// [`Refusal::Endorsement`] when the machine is known by another TPM; [`Refusal::Unproven`] when it is a host and nothing shows that it
+/// is this one.
+pub fn admit(
+    newcomer: &Newcomer<'_>,
+    mac: MacAddress,
+    known: Option<&AgentStatus>,
+    now: DateTime<Utc>,
+) -> Result<Option<Proof>, Refusal> {
+    let proven_by = known.and_then(|known| Proof::from_name(known.proven_by.as_deref()?));
+    let is_known = newcomer.is_host || proven_by.is_some();
+    // What a machine showed that proved nothing else keeps nobody out.
+    let pinned = known.filter(|_| is_known).and_then(|known| known.endorsement_key_sha256.as_deref());
+    if let Some(pinned) = pinned {
         // Who has the TPM is the machine, whatever became of its certificate.
-        return if newcomer.endorsement == Some(pinned) { Ok(mac) } else { Err(other_tpm(mac, newcomer)) };
+        let is_own = newcomer.endorsement == Some(pinned);
+        return if is_own { Ok(Some(Proof::EndorsementKey)) } else { Err(other_tpm(mac, newcomer)) };
     }
-    let pinned = known.certificate_sha256.as_deref();
-    let is_same_start = known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str());
-    if pinned == Some(newcomer.certificate) && is_same_start {
-        return Ok(mac);
+    let is_same_start =
+        known.is_some_and(|known| known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str()));
+    let certificate = known.and_then(|known| known.certificate_sha256.as_deref());
+    if certificate == Some(newcomer.certificate) && is_same_start {
+        return Ok(proven_by.or(newcomer.is_approved.then_some(Proof::Approval)));
     }
-    token(newcomer, now)?;
-    if pinned.is_none_or(|pinned| pinned == newcomer.certificate) {
-        return Ok(mac);
+    let proof = match token(newcomer, now)? {
+        true => Some(Proof::Token),
+        false => newcomer.is_approved.then_some(Proof::Approval),
+    };
+    if proof.is_none() {
+        may_be_unproven(newcomer, mac, is_known)?;
+    }
+    let is_another = certificate.is_some_and(|certificate| certificate != newcomer.certificate);
+    // Nobody whose word alone is known keeps the machine itself out.
+    if !is_another || (proof.is_some() && !is_known) {
+        return Ok(proof);
     }
     if is_same_start {
         return Err(Refusal::Forbidden(format!(
             "machine {mac} has enrolled with another certificate since it started: restart it"
         )));
     }
-    let seen = newcomer.heard.max(known.last_seen_time.as_deref().and_then(parse_rfc3339));
-    if seen.is_some_and(|seen| now - seen < Duration::seconds(ALIVE_SECONDS)) {
+    let written = known.and_then(|known| known.last_seen_time.as_deref()).and_then(parse_rfc3339);
+    if newcomer.heard.max(written).is_some_and(|seen| now - seen < Duration::seconds(ALIVE_SECONDS)) {
         return Err(Refusal::Forbidden(format!(
             "machine {mac} still runs with another certificate: try again in {ALIVE_SECONDS} s"
         )));
     }
-    Ok(mac)
+    Ok(proof)
+}
+
+/// A machine that shows nothing may be looked at by a person, but takes no place that is another one's.
+fn may_be_unproven(newcomer: &Newcomer<'_>, mac: MacAddress, is_known: bool) -> Result<(), Refusal> {
+    let has_lease = newcomer.lease_holder.is_some();
+    if newcomer.is_host {
+        return Err(Refusal::Unproven(format!(
+            "machine {mac} is a host, and nothing shows that this is it: neither the one-time token of a start that this server saw, nor its \
+             TPM. If it was started on purpose: firstlight metal approve {}",
+            mac.dashed()
+        )));
+    }
+    if !has_lease && (is_known || newcomer.is_elsewhere) {
+        return Err(Refusal::Forbidden(format!(
+            "machine {mac} is known, and {} is not its address",
+            newcomer.address.to_canonical()
+        )));
+    }
+    Ok(())
 }
 
 fn other_tpm(mac: MacAddress, newcomer: &Newcomer<'_>) -> Refusal {
@@ -117,44 +216,60 @@ fn other_tpm(mac: MacAddress, newcomer: &Newcomer<'_>) -> Refusal {
     ))
 }
 
-/// A machine that was told a token shows it, and nobody shows one that was shown before.
-fn token(newcomer: &Newcomer<'_>, now: DateTime<Utc>) -> Result<(), Refusal> {
+/// Whether the newcomer shows a token. A machine that was told one shows it, and nobody shows one that was shown before.
+fn token(newcomer: &Newcomer<'_>, now: DateTime<Utc>) -> Result<bool, Refusal> {
     let unused = |told: &&(BootToken, bool)| !told.1 && now - told.0.time < TOKEN;
     match newcomer.token() {
         Some(shown) => match newcomer.tokens.iter().find(|(told, _)| told.sha256 == shown) {
-            Some((_, false)) => Ok(()),
+            Some((_, false)) => Ok(true),
             Some((_, true)) => Err(Refusal::Token("has been used before")),
             None => Err(Refusal::Token("is not the one that it was told last")),
         },
         None if newcomer.tokens.iter().any(|told| unused(&told)) => {
             Err(Refusal::Token("is missing, although it was told one"))
         }
-        None => Ok(()),
+        None => Ok(false),
     }
+}
+
+/// Whether the same has been written down a moment ago.
+pub fn is_again(
+    newcomer: &Newcomer<'_>,
+    proof: Option<Proof>,
+    known: Option<&AgentStatus>,
+    now: DateTime<Utc>,
+) -> bool {
+    known.is_some_and(|known| {
+        let seen = known.last_seen_time.as_deref().and_then(parse_rfc3339);
+        known.certificate_sha256.as_deref() == Some(newcomer.certificate)
+            && known.boot_id.as_deref() == Some(newcomer.enrolment.boot_id.as_str())
+            && known.proven_by.as_deref() == proof.map(Proof::name)
+            && seen.is_some_and(|seen| now - seen < limits::duration(limits::ENROLLED_AGAIN))
+    })
 }
 
 /// The status of a machine that has enrolled, as a merge. What an earlier start left behind of its instruction and log goes.
 pub fn enrolled(
     newcomer: &Newcomer<'_>,
     mac: MacAddress,
+    proof: Option<Proof>,
     known: Option<&AgentStatus>,
     now: DateTime<Utc>,
 ) -> Value {
     let said = newcomer.enrolment;
     let mut status = json!({
         "bootMACAddress": mac.to_string(),
-        "macAddresses": said.mac_addresses.iter().take(256).map(|text| text.to_lowercase()).collect::<Vec<_>>(),
-        "systemUUID": said.system_uuid.as_deref().map(str::to_lowercase),
-        "serialNumber": said.serial_number,
+        "macAddresses": interfaces(said).map(|mac| mac.to_string()).collect::<Vec<_>>(),
+        "systemUUID": said.system_uuid.as_deref().map(|text| plain(&text.to_lowercase())),
+        "serialNumber": said.serial_number.as_deref().map(plain),
         "address": newcomer.address.to_canonical().to_string(),
-        "bootID": said.boot_id,
-        "version": said.version,
+        "bootID": plain(&said.boot_id),
+        "version": plain(&said.version),
         "certificateSHA256": newcomer.certificate,
+        "endorsementKeySHA256": newcomer.endorsement,
+        "provenBy": proof.map(Proof::name),
         "lastSeenTime": rfc3339(now),
     });
-    if let Some(key) = newcomer.endorsement {
-        status["endorsementKeySHA256"] = key.into();
-    }
     if let Some(mode) = newcomer.boot_mode {
         status["bootMode"] = mode.into();
     }
@@ -162,9 +277,16 @@ pub fn enrolled(
     if let Some(token) = newcomer.token() {
         status["bootTokenSHA256"] = token.into();
     }
-    if known.is_some_and(|known| known.boot_id.as_deref() != Some(said.boot_id.as_str())) {
+    if known.is_some_and(|known| {
+        known.boot_id.as_deref() != Some(said.boot_id.as_str())
+            || known.certificate_sha256.as_deref() != Some(newcomer.certificate)
+    }) {
         status["instruction"] = Value::Null;
         status["log"] = Value::Null;
+        // What was found belongs to the one that found it.
+        if proof.is_none() {
+            status["hardware"] = Value::Null;
+        }
     }
     json!({ "status": status })
 }
@@ -240,6 +362,9 @@ pub struct Reported {
     written: Option<DateTime<Utc>>,
     heard: Option<DateTime<Utc>>,
     is_new: bool,
+    /// When the writes that did not wait were counted from, and how many they are.
+    urgent: (Option<DateTime<Utc>>, u32),
+    hardware: Option<HardwareDetails>,
 }
 
 impl Reported {
@@ -271,27 +396,42 @@ impl Reported {
     /// agents report at least every [`REPORT_SECONDS`].
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read.
-    pub fn take(&mut self, report: Report, now: DateTime<Utc>) -> Result<Option<Value>, Refusal> {
+    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for more than there is room for.
+    pub fn take(
+        &mut self,
+        report: Report,
+        is_host: bool,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Value>, Refusal> {
         self.heard = Some(now);
         let hardware = report.inventory.map(serde_json::from_value::<HardwareDetails>).transpose();
         let hardware = hardware.map_err(|error| Refusal::Malformed(format!("the inventory: {error}")))?;
+        if report.instruction.as_ref().is_some_and(|progress| progress.id.len() > limits::WORD) {
+            return Err(Refusal::Malformed(format!(
+                "an instruction's id has at most {} bytes",
+                limits::WORD
+            )));
+        }
         for line in report.log.into_iter().flat_map(|text| lines(&text)) {
             self.log.push_back(line);
             self.has_new_lines = true;
         }
-        self.log.drain(..self.log.len().saturating_sub(LOG_LINES));
+        self.shorten(if is_host { limits::LOG } else { limits::UNKNOWN_LOG });
         let mut is_urgent = hardware.is_some();
+        if hardware.is_some() {
+            (self.hardware, self.is_new) = (hardware, true);
+        }
         if let Some(progress) = report.instruction {
             is_urgent |= self.progresses(progress, now);
         }
+        is_urgent = is_urgent && self.has_turn(now);
         let since = self.written.map_or(HEARTBEAT, |written| now - written);
         let is_due = since >= HEARTBEAT || (since >= PROGRESS && (self.is_new || self.has_new_lines));
         if !is_urgent && !is_due {
             return Ok(None);
         }
         let mut status = json!({ "lastSeenTime": rfc3339(now) });
-        if let Some(hardware) = hardware {
+        if let Some(hardware) = self.hardware.take() {
             status["hardware"] = serde_json::to_value(hardware).unwrap_or_default();
         }
         if self.has_new_lines {
@@ -303,6 +443,27 @@ impl Reported {
         self.written = Some(now);
         (self.is_new, self.has_new_lines) = (false, false);
         Ok(Some(json!({ "status": status })))
+    }
+
+    /// Drops the oldest lines of the log that there is no room for.
+    fn shorten(&mut self, room: usize) {
+        let mut bytes = 0;
+        let fits = self.log.iter().rev().take(LOG_LINES).take_while(|line| {
+            bytes += line.len();
+            bytes <= room
+        });
+        let kept = fits.count();
+        self.log.drain(..self.log.len() - kept);
+    }
+
+    /// Whether there is another write that does not wait.
+    fn has_turn(&mut self, now: DateTime<Utc>) -> bool {
+        let (since, count) = &mut self.urgent;
+        if since.is_none_or(|since| now - since >= HEARTBEAT) {
+            (*since, *count) = (Some(now), 0);
+        }
+        *count += 1;
+        *count <= limits::URGENT_WRITES
     }
 
     /// When the last report came.
@@ -341,13 +502,22 @@ impl Reported {
                 State::Done => "Done",
                 State::Failed => "Failed",
             },
-            "message": progress.message,
+            "message": plain_message(&progress.message),
             "bytesDone": bytes(progress.done),
             "bytesTotal": (progress.total > 0).then_some(bytes(progress.total)),
             "startTime": self.begun.map(rfc3339),
             "endTime": self.ended.map(rfc3339),
         })
     }
+}
+
+/// A word, without what a terminal would act on.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+fn plain_message(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || *c == '\n').take(limits::PROGRESS_MESSAGE).collect()
 }
 
 /// The lines of a text, without what a terminal would act on.

@@ -1,15 +1,15 @@
 //! Keeps `Agent` objects as agents report.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use agent::protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
+use agent::protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
 use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use metal::host::host_of;
 use parking_lot::Mutex;
 use schemas::netboot::Agent;
 use tokio::sync::Notify;
@@ -17,9 +17,10 @@ use tokio::sync::Notify;
 use super::Refusal;
 use super::drive::Drive;
 use super::endorsement::Endorsements;
-use super::record::{self, Newcomer, REPORT_SECONDS, Reported};
+use super::newcomers::{Alerts, Waiting};
+use super::record::{self, Reported};
 use crate::dhcp4::server::Addresses;
-use crate::directory::{BootToken, Kube, token};
+use crate::directory::{Kube, token};
 use crate::http::listener::fingerprint;
 use crate::limits;
 use crate::mac::MacAddress;
@@ -30,16 +31,20 @@ const BY_CERTIFICATE: &str = "netboot-certificate";
 
 /// The agents that run, as the API knows them.
 pub struct Agents {
-    agents: Objects<Agent>,
-    addresses: Arc<Addresses>,
+    pub(super) agents: Objects<Agent>,
+    pub(super) addresses: Arc<Addresses>,
     metadata: Arc<Metadata>,
-    machines: Kube,
+    pub(super) machines: Kube,
     recorder: Recorder,
-    endorsements: Endorsements,
-    clock: Clock,
+    pub(super) endorsements: Endorsements,
+    pub(super) clock: Clock,
     random: Random,
-    reported: Mutex<HashMap<String, Reported>>,
-    changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
+    pub(super) reported: Mutex<HashMap<String, Reported>>,
+    pub(super) changed: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
+    pub(super) waiting: Mutex<Waiting>,
+    alerts: Mutex<Alerts>,
+    /// Two that ask to be let in as one machine, or with one token, are looked at one after the other.
+    pub(super) entering: tokio::sync::Mutex<()>,
 }
 
 impl Agents {
@@ -65,7 +70,7 @@ impl Agents {
         let (clock, random) = (manager.clock().clone(), manager.random().clone());
         let recorder = manager.recorder("netboot");
         let (endorsements, reported) = (Endorsements::new(&random), Mutex::default());
-        Arc::new(Self {
+        let service = Arc::new(Self {
             agents,
             addresses,
             metadata,
@@ -76,7 +81,12 @@ impl Agents {
             random,
             reported,
             changed,
-        })
+            waiting: Mutex::default(),
+            alerts: Mutex::default(),
+            entering: tokio::sync::Mutex::default(),
+        });
+        manager.spawn(Self::forget_the_silent(Arc::downgrade(&service), manager.clock().clone()));
+        service
     }
 
     /// What the TPM of a machine is to open before the machine enrols.
@@ -87,89 +97,31 @@ impl Agents {
         self.endorsements.challenge(certificate, endorsement)
     }
 
-    /// Lets a machine in.
-    ///
-    /// # Errors
-    /// As [`record::admit`]; [`Refusal::Failed`].
-    pub async fn enrol(
-        &self,
-        certificate: &str,
-        address: IpAddr,
-        enrolment: &Enrolment,
-    ) -> Result<Enrolled, Refusal> {
-        let lease_holder = self.addresses.holder_of(address);
-        let boot_mode = lease_holder.and_then(|mac| self.addresses.boot_mode(mac));
-        let named = enrolment.boot_mac_address.parse::<MacAddress>();
-        let key = NamespacedName::new("", named.map(|mac| mac.dashed()).unwrap_or_default());
-        let heard = self.reported.lock().get(&key.name).and_then(Reported::heard);
-        let tokens = self.tokens(enrolment);
-        let endorsement = enrolment.endorsement.as_ref();
-        let endorsement = endorsement.map(|said| self.endorsements.proven(certificate, said)).transpose()?;
-        let newcomer = Newcomer {
-            enrolment,
-            certificate,
-            endorsement: endorsement.as_deref(),
-            address,
-            lease_holder,
-            heard,
-            boot_mode,
-            tokens: &tokens,
-        };
-        let known = self.agents.get(&key);
-        let status = known.as_ref().and_then(|agent| agent.status.as_ref());
-        let now = self.clock.now();
-        let mac = record::admit(&newcomer, status, now).inspect_err(|refusal| {
-            tracing::warn!(%address, %refusal, "a machine is not let in");
-            let reason = match refusal {
-                Refusal::Token(_) => "BootTokenRefused",
-                Refusal::Endorsement(_) => "EndorsementKeyRefused",
-                _ => return,
-            };
-            self.alert(&key.name, reason, &format!("{address} asks to be let in: {refusal}"));
-        })?;
-        if known.is_none() {
-            let metadata = ObjectMeta { name: Some(key.name.clone()), ..ObjectMeta::default() };
-            let object = Agent { metadata, ..Agent::default() };
-            self.agents.create_if_absent(&object).await.map_err(failed)?;
-        }
-        let patch = record::enrolled(&newcomer, mac, status, now);
-        self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?;
-        self.reported.lock().remove(&key.name);
-        tracing::info!(machine = %mac, %address, "an agent has enrolled");
-        Ok(Enrolled { name: key.name, report_seconds: REPORT_SECONDS })
-    }
-
-    /// The tokens that the interfaces of a machine were told.
-    fn tokens(&self, enrolment: &Enrolment) -> Vec<(BootToken, bool)> {
-        let named = std::iter::once(&enrolment.boot_mac_address).chain(&enrolment.mac_addresses);
-        let macs: BTreeSet<MacAddress> = named.filter_map(|text| text.parse().ok()).collect();
-        let on_media = self.machines.media_tokens(&macs, self.clock.now());
-        let told = macs.into_iter().filter_map(|mac| self.machines.token(mac));
-        told.chain(on_media)
-            .map(|token| {
-                let is_spent = self.machines.is_spent(&token);
-                (token, is_spent)
-            })
-            .collect()
-    }
-
-    /// A token for the script that starts the agent of a machine; only the machine itself is told one.
+    /// A token for what starts the agent of a machine; only the machine itself is told one. For a while, and until it is
+    /// used, it is the same: an image may be loaded in parts.
     pub async fn token(&self, mac: MacAddress, client: IpAddr) -> Option<String> {
-        if self.addresses.holder_of(client) != Some(mac) {
+        if self.machine_at(client) != Some(mac) {
             return None;
         }
         self.addresses.is_object(mac).await;
-        match self.machines.new_token(mac, &self.random, self.clock.now()).await {
-            Ok(token) => Some(token),
-            Err(error) => {
-                tracing::warn!(machine = %mac, %error, "the machine starts without a token");
-                None
-            }
-        }
+        self.machines.new_token(mac, &self.random, self.clock.now()).await
+    }
+
+    /// The machine that speaks from an address, where that is known.
+    pub fn machine_at(&self, client: IpAddr) -> Option<MacAddress> {
+        self.addresses.holder_of(client).or_else(|| self.addresses.lease_of(client))
+    }
+
+    /// Whether the machine with this address is one that somebody described.
+    pub fn is_known(&self, client: IpAddr) -> bool {
+        self.addresses.is_known(client)
     }
 
     /// An event of the host that the machine `name` is, else of its agent.
-    fn alert(&self, name: &str, reason: &str, message: &str) {
+    pub(super) fn alert(&self, name: &str, reason: &str, message: &str) {
+        if !self.alerts.lock().is_new(name, reason, self.clock.now()) {
+            return;
+        }
         let mac = name.parse::<MacAddress>().ok();
         if let Some(host) = mac.and_then(|mac| self.machines.host(mac)) {
             self.recorder.warning(host.as_ref(), &(), reason, message);
@@ -208,6 +160,15 @@ impl Agents {
         }
     }
 
+    /// How large a report of the agent may be.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`].
+    pub fn largest_report(&self, certificate: &str) -> Result<usize, Refusal> {
+        let is_host = self.known(certificate)?.spec.host_ref.is_some();
+        Ok(if is_host { limits::REPORT } else { limits::UNKNOWN_REPORT })
+    }
+
     /// Takes in a report.
     ///
     /// # Errors
@@ -220,7 +181,7 @@ impl Agents {
             let known = reported
                 .entry(key.name.clone())
                 .or_insert_with(|| agent.status.as_ref().map(Reported::from_status).unwrap_or_default());
-            known.take(report, self.clock.now())?
+            known.take(report, agent.spec.host_ref.is_some(), self.clock.now())?
         };
         let Some(patch) = patch else { return Ok(()) };
         match self.agents.merge(&key, Some("status"), patch).await {
@@ -247,8 +208,9 @@ impl Agents {
             return Err(Refusal::Forbidden("no instruction asks for a configuration drive".into()));
         };
         let key = NamespacedName::of(agent.as_ref());
-        let Ok(mac) = key.name.parse() else { return Ok(None) };
-        let Some(host) = self.machines.host(mac) else { return Ok(None) };
+        // Not by its MAC address: what the machine is was shown when it was let in.
+        let host = host_of(&agent).and_then(|host| self.machines.host_named(&host));
+        let Some(host) = host else { return Ok(None) };
         let mut data = self.metadata.data_of(&host).map_err(Refusal::Failed)?;
         let channel = Channel::of(&host);
         let token = (channel == Channel::Url).then(|| token(&self.random));
@@ -275,7 +237,7 @@ impl Agents {
     }
 }
 
-fn failed(error: engine::Error) -> Refusal {
+pub(super) fn failed(error: engine::Error) -> Refusal {
     tracing::warn!(%error, "an agent cannot be served");
     Refusal::Failed("the server cannot write this down now; its log says why".into())
 }

@@ -37,14 +37,13 @@ impl Leases {
         self.by_machine.get(&mac).filter(|lease| lease.expires > now).map(|lease| lease.mac)
     }
 
-    /// Notes a lease. Another machine that had the address has none after that.
-    pub fn set(&mut self, lease: Lease) {
+    /// Notes a lease. Another machine that had the address, which is returned, has none after that.
+    pub fn set(&mut self, lease: Lease) -> Option<MacAddress> {
         if let Some((offered, _)) = self.offers.remove(&lease.mac) {
             self.offered.remove(&offered);
         }
-        if let Some(before) = self.by_address.insert(lease.address, lease.mac)
-            && before != lease.mac
-        {
+        let before = self.by_address.insert(lease.address, lease.mac).filter(|before| *before != lease.mac);
+        if let Some(before) = before {
             self.by_machine.remove(&before);
         }
         let (mac, address) = (lease.mac, lease.address);
@@ -53,6 +52,7 @@ impl Leases {
         {
             self.by_address.remove(&old.address);
         }
+        before
     }
 
     /// The machine has given its address back; `None` when it has no lease of it.
@@ -65,7 +65,9 @@ impl Leases {
     /// The machine found that somebody else uses `address`; its lease, which has ended.
     pub fn decline(&mut self, mac: MacAddress, address: Ipv4Addr, now: DateTime<Utc>) -> Option<Lease> {
         self.declined.retain(|_, until| *until > now);
-        self.declined.insert(address, after(now, limits::DECLINED));
+        if self.declined.len() < limits::DECLINES {
+            self.declined.insert(address, after(now, limits::DECLINED));
+        }
         self.forget_offer(mac);
         if self.by_address.get(&address) != Some(&mac) {
             return None;
@@ -120,10 +122,10 @@ impl Leases {
     }
 
     /// The address for a machine without a reservation: the one that it had, the one that it wishes for, or a free one; one that nobody
-    /// had before one that somebody may come back for.
+    /// had before one that somebody may come back for. Some of the pools' addresses are kept for machines that somebody described.
     pub fn choose(
         &self,
-        mac: MacAddress,
+        (mac, is_known): (MacAddress, bool),
         wish: Option<Ipv4Addr>,
         subnet: &Subnet,
         server: Ipv4Addr,
@@ -138,7 +140,12 @@ impl Leases {
         };
         let had = self.by_machine.get(&mac).map(|lease| lease.address);
         let offered = self.offers.get(&mac).map(|(address, _)| *address);
-        [had, offered, wish].into_iter().flatten().find(fits).or_else(|| {
+        if let Some(address) = [had, offered].into_iter().flatten().find(fits) {
+            return Some(address);
+        }
+        let may_have = |address: &Ipv4Addr| is_known || !is_kept(*address);
+        let fits = |address: &Ipv4Addr| may_have(address) && fits(address);
+        wish.into_iter().find(fits).or_else(|| {
             let free = |address: &Ipv4Addr| !self.by_address.contains_key(address) && fits(address);
             addresses(mac, subnet).find(free).or_else(|| {
                 let expired = self.by_machine.values().filter(|lease| fits(&lease.address));
@@ -146,6 +153,11 @@ impl Leases {
             })
         })
     }
+}
+
+/// Whether an address is kept for machines that somebody described.
+fn is_kept(address: Ipv4Addr) -> bool {
+    u64::from(address.to_bits()) % limits::KEPT_ADDRESSES == limits::KEPT_ADDRESSES - 1
 }
 
 /// The addresses of a subnet's pools, from a place on that depends on the machine: after leases were lost, most machines still get the
@@ -229,7 +241,7 @@ mod tests {
                     Step::Take(machine, wish) => {
                         let mac = MacAddress([machine; 6]);
                         let wish = wish.map(|last| Ipv4Addr::new(10, 0, 0, last));
-                        let Some(address) = leases.choose(mac, wish, &subnet, server, &reserved, now) else {
+                        let Some(address) = leases.choose((mac, machine % 2 == 0), wish, &subnet, server, &reserved, now) else {
                             continue;
                         };
                         prop_assert!(subnet.leases(address));

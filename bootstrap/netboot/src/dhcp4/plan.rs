@@ -217,7 +217,9 @@ impl Exchange<'_> {
         let reserved_here = machine.reserved.filter(|address| self.subnet.network.has_host(*address));
         match (reserved_here.filter(is_its_own), link.mode) {
             (Some(address), _) => Some(address),
-            (None, Mode::Full) => leases.choose(mac, wish, self.subnet, link.server, *reserved, *now),
+            (None, Mode::Full) => {
+                leases.choose((mac, machine.known), wish, self.subnet, link.server, *reserved, *now)
+            }
             (None, _) => None,
         }
     }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::journal::Journal;
 use super::leases::Leases;
+use super::observed::Observed;
 use super::packet::Packet;
-use super::plan::{Answer, Known, Link, Mode, Outcome, PXE_PORT, SERVER_PORT, plan};
+use super::plan::{Answer, CLIENT_PORT, Known, Link, Mode, Outcome, PXE_PORT, SERVER_PORT, plan};
 use crate::error::Error;
 use crate::limits;
 use crate::mac::MacAddress;
@@ -31,6 +32,11 @@ pub struct Addresses {
     directory: Arc<dyn Directory>,
     clock: Clock,
     journal: Journal,
+    /// What machines were seen to take of another server, where this one only says what to boot.
+    observed: Mutex<Observed>,
+    /// Machines whose address is another machine's now: their leases are no objects any more.
+    displaced: mpsc::UnboundedSender<MacAddress>,
+    forgets: Mutex<Option<mpsc::UnboundedReceiver<MacAddress>>>,
 }
 
 /// A lease on its way to the disk.
@@ -48,10 +54,16 @@ impl Addresses {
         // Of machines that had one address the last counts.
         older.sort_by_key(|lease| lease.expires);
         let mut leases = Leases::default();
+        let (displaced, forgets) = mpsc::unbounded_channel();
         for lease in older.into_iter().chain(newer) {
-            leases.set(lease);
+            if let Some(before) = leases.set(lease) {
+                // The receiver is here.
+                let _ = displaced.send(before);
+            }
         }
-        Ok(Arc::new(Self { leases: Mutex::new(leases), directory, clock, journal }))
+        let forgets = Mutex::new(Some(forgets));
+        let (leases, observed) = (Mutex::new(leases), Mutex::default());
+        Ok(Arc::new(Self { leases, directory, clock, journal, observed, displaced, forgets }))
     }
 
     /// Writes leases down until `shutdown`; without it nobody who needs a lease is answered.
@@ -62,6 +74,23 @@ impl Addresses {
         tasks.spawn(shutdown.clone().run_until_cancelled_owned(async move {
             follows.journal.follow(follows.directory.as_ref(), &follows.clock).await;
         }));
+        if let Some(displaced) = self.forgets.lock().take() {
+            let addresses = self.clone();
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(addresses.forget(displaced)));
+        }
+    }
+
+    /// Removes the objects of leases whose addresses are other machines' now: there is one for each address, however many machines come.
+    async fn forget(self: Arc<Self>, mut displaced: mpsc::UnboundedReceiver<MacAddress>) {
+        while let Some(mac) = displaced.recv().await {
+            self.journal.is_object(mac).await;
+            if self.leases.lock().of(mac).is_some() {
+                continue;
+            }
+            if let Err(error) = self.directory.remove_lease(mac).await {
+                tracing::warn!(%mac, %error, "a lease that has ended is still an object");
+            }
+        }
     }
 
     /// Waits until the lease of the machine is an object, for a while.
@@ -78,6 +107,34 @@ impl Addresses {
                 let identifier = address.octets()[8..].try_into().ok()?;
                 MacAddress::of_interface_identifier(identifier)
             }
+        }
+    }
+
+    /// The machine that has leased `address`, here or, where another server gives addresses, there.
+    pub fn lease_of(&self, address: IpAddr) -> Option<MacAddress> {
+        let IpAddr::V4(address) = address.to_canonical() else { return None };
+        let now = self.clock.now();
+        self.leases.lock().holder(address, now).or_else(|| self.observed.lock().holder(address, now))
+    }
+
+    /// Whether the machine has a lease.
+    pub fn has_lease(&self, mac: MacAddress) -> bool {
+        self.leases.lock().of(mac).is_some_and(|lease| lease.expires > self.clock.now())
+    }
+
+    /// Whether the machine with this address is one that somebody described.
+    pub fn is_known(&self, address: IpAddr) -> bool {
+        let mac = self.lease_of(address).or_else(|| self.holder_of(address));
+        mac.is_some_and(|mac| self.directory.machine(mac).known)
+    }
+
+    /// The answer to a message that came in at `port` of a link, after its lease is on the disk.
+    pub async fn exchange(&self, request: &Packet, link: &Link, port: u16) -> Option<Answer> {
+        let source = SocketAddrV4::new(request.client, CLIENT_PORT);
+        let (writing, answer, _) = self.decide(request, link, port, source);
+        match writing {
+            Some(writing) => self.written(writing).await.then_some(answer).flatten(),
+            None => answer,
         }
     }
 
@@ -103,6 +160,9 @@ impl Addresses {
         let reserved = |address| self.directory.reserved_for(address);
         let now = self.clock.now();
         let known = Known { link, port, source, machine: &machine, reserved: &reserved, now };
+        if link.mode == Mode::Proxy {
+            self.observed.lock().note(request, machine.known, now);
+        }
         let mut leases = self.leases.lock();
         let Outcome { lease, answer, warning } = plan(request, &known, &mut leases);
         let writing = lease.map(|lease| (lease.clone(), self.journal.append(lease)));
@@ -118,8 +178,9 @@ impl Addresses {
         let mut leases = self.leases.lock();
         // While the disk was slow the address may have become another machine's.
         let is_its_own = leases.is_free_for(lease.mac, lease.address, &reserved, self.clock.now());
-        if is_its_own {
-            leases.set(lease);
+        if is_its_own && let Some(before) = leases.set(lease) {
+            // Nobody forgets when nothing runs.
+            let _ = self.displaced.send(before);
         }
         is_its_own
     }

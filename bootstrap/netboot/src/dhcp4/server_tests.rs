@@ -66,6 +66,10 @@ impl Directory for Flaky {
         }
         .boxed()
     }
+
+    fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>> {
+        self.memory.remove_lease(mac)
+    }
 }
 
 /// A server's addresses, their file, and what keeps them going.
@@ -270,12 +274,49 @@ async fn of_two_leases_of_one_address_the_last_counts() {
 async fn machines_that_ask_at_once_for_one_address_do_not_both_get_it() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let wide = link("10.0.8.0-10.0.63.255", 16);
-    let plane = Plane::start(Arc::new(Memory::default()), &clock, folder.path().join("leases"), wide);
+    let directory = Arc::new(Memory::default());
+    let plane = Plane::start(directory.clone(), &clock, folder.path().join("leases"), wide);
     // Someone makes up machines until no more offers are noted.
     for number in 0..=limits::OFFERS {
         plane.offered(machine(50_000 + u32::try_from(number).unwrap()));
     }
+    // One that none of them was offered.
     let wish = Some(Ipv4Addr::new(10, 0, 63, 255));
+    (1..=2).for_each(|number| directory.set(machine(number), Machine { known: true, ..Machine::default() }));
     let both = tokio::join!(plane.take(machine(1), wish), plane.take(machine(2), wish));
     assert!(both.0.is_some() != both.1.is_some(), "{both:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_makes_up_machines_leaves_addresses_and_objects_to_others() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
+    let directory = Arc::new(Memory::default());
+    let plane = Plane::start(directory.clone(), &clock, folder.path().join("leases"), small());
+    let mut taken = 0;
+    for number in 0..500 {
+        let mac = machine(number);
+        if let Some(address) = plane.take(mac, None).await {
+            taken += 1;
+            // Every other one gives it back and comes again as somebody else.
+            if number % 2 == 0 {
+                plane.release(mac, address).await;
+            }
+        }
+    }
+    assert!(taken > 32, "{taken}");
+    let known = machine(100_000);
+    directory.set(known, Machine { known: true, ..Machine::default() });
+    assert!(
+        plane.take(known, None).await.is_some(),
+        "there is one left for a machine that somebody described"
+    );
+    assert_eq!(plane.take(machine(100_001), None).await, None, "and none for another stranger");
+    plane.addresses.is_object(known).await;
+    for _ in 0..1000 {
+        if directory.leases().len() <= 25 {
+            return;
+        }
+        clock.sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("{} objects for 32 addresses", directory.leases().len());
 }

@@ -8,13 +8,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
+use parking_lot::Mutex;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease, DhcpLeaseSpec};
 use serde_json::json;
 use std::sync::Arc;
 
 use super::boot::boot;
-use super::tokens::BY_TOKEN;
+use super::tokens::{BY_TOKEN, Told};
 use crate::error::Error;
 use crate::mac::MacAddress;
 use crate::machine::{Boot, Directory, Lease, Machine};
@@ -31,6 +32,7 @@ pub struct Kube {
     pub(super) agents: Objects<Agent>,
     pub(super) leases: Objects<DHCPLease>,
     pub(super) images: Objects<PreprovisioningImage>,
+    pub(super) told: Arc<Mutex<Told>>,
     discovers: bool,
 }
 
@@ -43,6 +45,7 @@ impl Kube {
             agents: manager.objects(),
             leases: manager.objects(),
             images: manager.objects(),
+            told: Arc::default(),
             discovers,
         };
         kube.hosts.index(BY_MAC, |host: &BareMetalHost| {
@@ -73,10 +76,8 @@ impl Kube {
 
     /// The host that the machine is: by its address, or by the agent that was recognised.
     pub(crate) fn host(&self, mac: MacAddress) -> Option<Arc<BareMetalHost>> {
-        self.hosts.by_index(BY_MAC, &mac.to_string()).into_iter().next().or_else(|| {
-            let reference = self.agent(mac)?.spec.host_ref.clone()?;
-            self.hosts.get(&NamespacedName::new(reference.namespace, reference.name))
-        })
+        let described = self.hosts.by_index(BY_MAC, &mac.to_string()).into_iter().next();
+        described.or_else(|| self.hosts.get(&metal::host::host_of(self.agent(mac)?.as_ref())?))
     }
 
     /// The interface that the host starts from, where it says so.
@@ -84,11 +85,16 @@ impl Kube {
         self.hosts.get(host)?.spec.boot_mac_address.as_deref()?.parse().ok()
     }
 
-    /// The machine whose agent speaks from `address`, for networks in which another server gives addresses.
+    /// The host of this name.
+    pub(crate) fn host_named(&self, key: &NamespacedName) -> Option<Arc<BareMetalHost>> {
+        self.hosts.get(key)
+    }
+
+    /// The machine whose agent speaks from `address` and is a host, for networks in which another server gives addresses.
     pub(crate) fn agent_at(&self, address: std::net::IpAddr) -> Option<MacAddress> {
         let agents = self.agents.by_index(BY_ADDRESS, &address.to_canonical().to_string());
         match agents.as_slice() {
-            [agent] => agent.metadata.name.as_deref()?.parse().ok(),
+            [agent] if agent.spec.host_ref.is_some() => agent.metadata.name.as_deref()?.parse().ok(),
             // None, or several: an address that was another machine's before says nothing.
             _ => None,
         }
@@ -174,6 +180,19 @@ impl Directory for Kube {
                 }
                 Err(error) => Err(failed(error)),
             }
+        }
+        .boxed()
+    }
+
+    fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>> {
+        async move {
+            let lease = self.leases.get(&NamespacedName::new("", mac.dashed()));
+            let Some(lease) = lease.filter(|lease| lease.spec.expiration_time.is_some()) else {
+                return Ok(());
+            };
+            let what = format!("remove the lease of machine {mac}");
+            let removed = self.leases.delete(lease.as_ref()).await;
+            removed.map_err(|source| Error::Directory { what, source: Box::new(source) })
         }
         .boxed()
     }

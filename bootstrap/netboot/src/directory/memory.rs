@@ -54,4 +54,9 @@ impl Directory for Memory {
         self.leases.lock().insert(lease.mac, lease);
         async { Ok(()) }.boxed()
     }
+
+    fn remove_lease(&self, mac: MacAddress) -> BoxFuture<'_, Result<(), Error>> {
+        self.leases.lock().remove(&mac);
+        async { Ok(()) }.boxed()
+    }
 }

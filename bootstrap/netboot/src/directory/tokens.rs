@@ -1,11 +1,11 @@
 //! One-time tokens: the script that starts a machine's agent names one, and the agent shows it when it enrols. What is kept is a checksum, with
 //! the machine's lease.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::{NamespacedName, Result};
+use engine::NamespacedName;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use machinery::random::Random;
 use schemas::metal3::PreprovisioningImage;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::Kube;
 use crate::http::listener::fingerprint;
+use crate::limits;
 use crate::mac::MacAddress;
 
 /// A token that nobody guesses.
@@ -31,28 +32,64 @@ pub struct BootToken {
     pub time: DateTime<Utc>,
 }
 
+/// Tokens of this process in clear, for machines that load an image in parts. Bounded; a server that was started anew makes others.
+#[derive(Default)]
+pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
+
+impl Told {
+    fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) {
+        if self.0.len() >= limits::TOKENS && !self.0.contains_key(&mac) {
+            self.0.retain(|_, (_, time)| now - *time < limits::duration(limits::SAME_TOKEN));
+            if self.0.len() >= limits::TOKENS {
+                return;
+            }
+        }
+        self.0.insert(mac, (token.to_owned(), now));
+    }
+}
+
 impl Kube {
-    /// Makes a token for the machine, in place of the one before.
-    ///
-    /// # Errors
-    /// The machine has no lease, the API refuses.
+    /// A token for the machine: the one before while it is fresh and nobody has used it, else another in place of it. `None` when it cannot
+    /// be written down.
     pub(crate) async fn new_token(
         &self,
         mac: MacAddress,
         random: &Random,
         now: DateTime<Utc>,
-    ) -> Result<String> {
+    ) -> Option<String> {
+        let fresh = |(_, time): &&(String, DateTime<Utc>)| now - *time < limits::duration(limits::SAME_TOKEN);
+        let told = self.told.lock().0.get(&mac).filter(fresh).cloned();
+        if let Some((token, time)) = told
+            && !self.is_spent(&BootToken { sha256: fingerprint(token.as_bytes()), time })
+        {
+            return Some(token);
+        }
         let token = token(random);
-        let kept = json!({ "bootTokenSHA256": fingerprint(token.as_bytes()), "bootTokenTime": rfc3339(now) });
-        self.leases.merge(&NamespacedName::new("", mac.dashed()), None, json!({ "spec": kept })).await?;
-        Ok(token)
+        let sha256 = fingerprint(token.as_bytes());
+        let kept = json!({ "bootTokenSHA256": sha256, "bootTokenTime": rfc3339(now) });
+        let key = NamespacedName::new("", mac.dashed());
+        match self.leases.merge(&key, None, json!({ "spec": kept })).await {
+            Ok(_) => {}
+            // It has its address from another server: then it is known as long as this process.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => {
+                tracing::warn!(machine = %mac, %error, "the machine starts without a token");
+                return None;
+            }
+        }
+        self.told.lock().note(mac, &token, now);
+        Some(token)
     }
 
     /// The newest token of the machine.
     pub(crate) fn token(&self, mac: MacAddress) -> Option<BootToken> {
-        let lease = self.leases.get(&NamespacedName::new("", mac.dashed()))?;
-        let sha256 = lease.spec.boot_token_sha256.clone()?;
-        Some(BootToken { sha256, time: parse_rfc3339(lease.spec.boot_token_time.as_deref()?)? })
+        let told = self.told.lock().0.get(&mac).cloned();
+        let told = told.map(|(token, time)| BootToken { sha256: fingerprint(token.as_bytes()), time });
+        told.or_else(|| {
+            let lease = self.leases.get(&NamespacedName::new("", mac.dashed()))?;
+            let sha256 = lease.spec.boot_token_sha256.clone()?;
+            Some(BootToken { sha256, time: parse_rfc3339(lease.spec.boot_token_time.as_deref()?)? })
+        })
     }
 
     /// The image of the host `key`, as virtual media of which `uid` is told.
@@ -70,17 +107,19 @@ impl Kube {
         Some(fingerprint(secret.as_bytes()))
     }
 
-    /// The tokens of virtual media that a machine with these addresses may have been started from.
-    pub(crate) fn media_tokens(&self, macs: &BTreeSet<MacAddress>, now: DateTime<Utc>) -> Vec<BootToken> {
+    /// The host on whose virtual media there is a token with this checksum.
+    pub(crate) fn host_of_media(&self, sha256: &str) -> Option<NamespacedName> {
         let images = self.images.all();
-        let is_meant = |image: &&Arc<PreprovisioningImage>| {
-            let host = self.hosts.get(&NamespacedName::of(image.as_ref()));
-            let named = host.and_then(|host| host.spec.boot_mac_address.clone());
-            // Whoever reads the image of a host without an address is its machine.
-            named.is_none_or(|mac| mac.parse().is_ok_and(|mac| macs.contains(&mac)))
+        let has = |image: &&Arc<PreprovisioningImage>| {
+            self.media_token(image).is_some_and(|token| fingerprint(token.as_bytes()) == sha256)
         };
-        let tokens = images.iter().filter(is_meant).filter_map(|image| self.media_token(image));
-        tokens.map(|token| BootToken { sha256: fingerprint(token.as_bytes()), time: now }).collect()
+        images.iter().find(has).map(|image| NamespacedName::of(image.as_ref()))
+    }
+
+    /// The token on the virtual media of the host.
+    pub(crate) fn token_of_media(&self, host: &NamespacedName, now: DateTime<Utc>) -> Option<BootToken> {
+        let token = self.media_token(self.images.get(host)?.as_ref())?;
+        Some(BootToken { sha256: fingerprint(token.as_bytes()), time: now })
     }
 
     /// Whether an agent has enrolled with the token.

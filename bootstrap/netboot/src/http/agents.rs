@@ -32,9 +32,12 @@ pub async fn answer(
         Err(refusal) => {
             let status = match refusal {
                 Refusal::Unknown => StatusCode::UNAUTHORIZED,
-                Refusal::Forbidden(_) | Refusal::Token(_) | Refusal::Endorsement(_) => StatusCode::FORBIDDEN,
+                Refusal::Forbidden(_)
+                | Refusal::Token(_)
+                | Refusal::Endorsement(_)
+                | Refusal::Unproven(_) => StatusCode::FORBIDDEN,
                 Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
-                Refusal::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
+                Refusal::Failed(_) | Refusal::Full(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
             file::text(status, format!("{refusal}\n"))
         }
@@ -51,11 +54,11 @@ async fn respond(
 ) -> Result<Response<file::Body>, Refusal> {
     match (request.method().clone(), path) {
         (Method::POST, "challenge") => {
-            let endorsement = read(request).await?;
+            let endorsement = read(request, limits::ENROLMENT).await?;
             Ok(json(&agents.challenge(certificate, &endorsement)?))
         }
         (Method::POST, "enrol") => {
-            let enrolment = read(request).await?;
+            let enrolment = read(request, limits::ENROLMENT).await?;
             Ok(json(&agents.enrol(certificate, peer.address.ip(), &enrolment).await?))
         }
         (Method::GET, "instruction") => {
@@ -66,7 +69,7 @@ async fn respond(
             Ok(instruction.map_or_else(nothing, |instruction| json(&instruction)))
         }
         (Method::POST, "report") => {
-            let report = read(request).await?;
+            let report = read(request, agents.largest_report(certificate)?).await?;
             agents.report(certificate, report).await.map(|()| nothing())
         }
         (Method::GET, "config-drive") => {
@@ -77,8 +80,8 @@ async fn respond(
     }
 }
 
-async fn read<T: DeserializeOwned>(request: Request<impl Incoming>) -> Result<T, Refusal> {
-    let body = Limited::new(request.into_body(), limits::REPORT).collect();
+async fn read<T: DeserializeOwned>(request: Request<impl Incoming>, most: usize) -> Result<T, Refusal> {
+    let body = Limited::new(request.into_body(), most).collect();
     let wrong = |error: String| Refusal::Malformed(format!("the body: {error}"));
     let body = tokio::time::timeout(limits::HANDSHAKE, body)
         .await

@@ -12,13 +12,14 @@ use machinery::clock::Clock;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::impatient::Impatient;
 use super::site::{Peer, Site};
 use crate::metadata::tree::without_token;
+use crate::shares::Shares;
 use crate::{limits, media};
 
 /// How long to wait before the next try when the system refuses connections.
@@ -29,14 +30,16 @@ const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 pub struct Listener {
     site: Arc<Site>,
     tls: Option<Arc<ServerConfig>>,
-    connections: Arc<Semaphore>,
+    connections: Arc<Shares>,
     clock: Clock,
 }
 
 impl Listener {
     /// A listener with TLS, or without.
     pub fn new(site: Arc<Site>, tls: Option<Arc<ServerConfig>>, clock: Clock) -> Self {
-        Self { site, tls, connections: Arc::new(Semaphore::new(limits::CONNECTIONS)), clock }
+        let connections =
+            Shares::new(limits::CONNECTIONS, limits::CONNECTIONS_OF_ONE, limits::CONNECTIONS_OF_STRANGERS);
+        Self { site, tls, connections, clock }
     }
 
     /// Accepts connections until `shutdown`. Those that are open then are cut off: boot files and images can be asked for again.
@@ -71,10 +74,11 @@ impl Listener {
     }
 
     async fn connection(&self, stream: tokio::net::TcpStream, address: SocketAddr, local: SocketAddr) {
-        let Ok(_permit) = self.connections.try_acquire() else {
-            tracing::warn!(%address, "too many connections");
+        let Some(_place) = self.connections.take(address.ip(), self.site.is_known(address.ip())) else {
+            tracing::debug!(%address, "too many connections");
             return;
         };
+        let stream = Impatient::new(stream, limits::STALLED);
         let Some(tls) = &self.tls else {
             return self.requests(stream, Peer { address, local, certificate: None }).await;
         };

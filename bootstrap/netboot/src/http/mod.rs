@@ -2,6 +2,7 @@
 
 mod agents;
 pub mod file;
+pub mod impatient;
 pub mod listener;
 pub mod range;
 pub mod script;

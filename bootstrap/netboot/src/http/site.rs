@@ -17,6 +17,7 @@ use crate::mac::MacAddress;
 use crate::machine::{Boot, Directory};
 use crate::media::Media;
 use crate::metadata::Metadata;
+use crate::personal::Personal;
 
 /// The two ends of a connection.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub struct Site {
     pub media: Option<Arc<Media>>,
     /// Who speaks with agents.
     pub agents: Option<Arc<Agents>>,
+    /// Who makes the boot files of single machines.
+    pub personal: Option<Personal>,
     /// The port of HTTP.
     pub http_port: u16,
     /// The port of HTTPS, when there is one.
@@ -69,10 +72,7 @@ impl Site {
                 Some(media) => media.answer(&self.boot, [namespace, name, file], &request).await,
                 None => file::not_found(),
             },
-            ["boot", rest @ ..] => match self.boot.path(&rest.join("/"), &self.tftp) {
-                Some(path) => file::answer(&path, request.method(), request.headers()).await,
-                None => file::not_found(),
-            },
+            ["boot", rest @ ..] => self.boot_file(&rest.join("/"), &request, peer).await,
             ["images", rest @ ..] => match self.image(&rest.join("/")) {
                 Some(path) => file::answer(&path, request.method(), request.headers()).await,
                 None => file::not_found(),
@@ -81,6 +81,24 @@ impl Site {
                 let Some(metadata) = &self.metadata else { return file::not_found() };
                 metadata.answer(path, peer.address.ip()).await.unwrap_or_else(file::not_found)
             }
+        }
+    }
+
+    /// Whether the machine with this address is one that somebody described.
+    pub fn is_known(&self, client: IpAddr) -> bool {
+        self.agents.as_ref().is_some_and(|agents| agents.is_known(client))
+    }
+
+    async fn boot_file<B>(&self, name: &str, request: &Request<B>, peer: &Peer) -> Response<Body> {
+        let (method, headers) = (request.method().clone(), request.headers().clone());
+        if let Some(personal) = &self.personal
+            && let Some(made) = personal.find(name, peer.address.ip()).await
+        {
+            return file::made(made.content, &made.tag, &method, &headers);
+        }
+        match self.boot.path(name, &self.tftp) {
+            Some(path) => file::answer(&path, &method, &headers).await,
+            None => file::not_found(),
         }
     }
 

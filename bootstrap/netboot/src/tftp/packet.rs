@@ -87,7 +87,12 @@ impl Request {
                 (b"windowsize", Some(blocks @ 1..=65535)) => {
                     options.window = Some(blocks.min(limits::WINDOW))
                 }
-                (b"timeout", Some(seconds @ 1..=255)) => options.timeout = u8::try_from(seconds).ok(),
+                // One who asks for more patience gets what there is for everybody: the option is not agreed on.
+                (b"timeout", Some(seconds @ 1..=255))
+                    if seconds as u64 <= limits::TFTP_PATIENCE_MAX.as_secs() =>
+                {
+                    options.timeout = u8::try_from(seconds).ok();
+                }
                 (b"tsize", Some(_)) => options.size = true,
                 _ => {}
             }
@@ -154,6 +159,9 @@ mod tests {
             ("|\u{1}/a/b|OCTET|", read("a/b", none)),
             ("|\u{1}a|octet|tsize|0|BLKSIZE|9000|windowsize|4|timeout|2|other|x|", read("a", all)),
             ("|\u{1}a|octet|blksize|4|windowsize|0|timeout|256|tsize|x|", read("a", none)),
+            ("|\u{1}a|octet|timeout|5|", read("a", Options { timeout: Some(5), ..none })),
+            ("|\u{1}a|octet|timeout|6|", read("a", none)),
+            ("|\u{1}a|octet|timeout|255|", read("a", none)),
             ("|\u{1}a|mail|", None),
             ("|\u{1}|octet|", None),
             ("|\u{2}a|octet|", Some(Message::Write)),

@@ -3,25 +3,27 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::packet::{self, Message, Request, code};
-use super::transfer::Transfer;
+use super::transfer::{Content, Transfer};
 use crate::boot_files::BootFiles;
 use crate::dhcp4::boot::NO_BOOT_FILE;
 use crate::error::Error;
+use crate::image::Pieces;
 use crate::limits;
 use crate::network::{self, Interface};
+use crate::personal::Personal;
+use crate::shares::{Place, Shares};
 
 /// Of a transfer's thread, which calls little.
 const STACK: usize = 256 << 10;
@@ -33,6 +35,8 @@ pub struct Files {
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub names: BTreeSet<String>,
+    /// Who makes the files of single machines.
+    pub personal: Option<Personal>,
 }
 
 impl Files {
@@ -45,6 +49,16 @@ impl Files {
         };
         self.boot.path(name, &self.names).or_else(without_serial)
     }
+
+    /// Whether the machine with this address is one that somebody described.
+    fn is_known(&self, client: IpAddr) -> bool {
+        self.personal.as_ref().is_some_and(|personal| personal.agents.is_known(client))
+    }
+
+    /// The file that is the client's own.
+    async fn own(&self, name: &str, client: IpAddr) -> Option<Pieces> {
+        Some(self.personal.as_ref()?.find(name, client).await?.content)
+    }
 }
 
 /// The server of one interface.
@@ -54,7 +68,7 @@ pub struct Server {
     sockets: Vec<Arc<UdpSocket>>,
     /// Clients that are served: a request that comes twice is one.
     clients: Mutex<HashSet<SocketAddr>>,
-    transfers: Arc<Semaphore>,
+    transfers: Arc<Shares>,
     clock: Clock,
 }
 
@@ -68,7 +82,8 @@ impl Server {
         if !interface.addresses_v6.is_empty() {
             sockets.push(Arc::new(network::datagrams_v6("TFTP", &interface, port, &[])?));
         }
-        let transfers = Arc::new(Semaphore::new(limits::TRANSFERS));
+        let transfers =
+            Shares::new(limits::TRANSFERS, limits::TRANSFERS_OF_ONE, limits::TRANSFERS_OF_STRANGERS);
         Ok(Self { interface, files, sockets, clients: Mutex::default(), transfers, clock })
     }
 
@@ -103,17 +118,21 @@ impl Server {
                 }
                 _ => continue,
             };
-            // More than so many machines ask again after a second.
-            let Ok(permit) = self.transfers.clone().try_acquire_owned() else { continue };
-            if !self.clients.lock().insert(client) {
+            if self.clients.lock().contains(&client) {
                 continue;
             }
-            let served = Served { server: self.clone(), client, _permit: permit, _task: tasks.token() };
-            let shutdown = shutdown.child_token();
-            let thread = std::thread::Builder::new().name("tftp".into()).stack_size(STACK);
-            if let Err(error) = thread.spawn(move || served.serve(&request, shutdown)) {
-                tracing::warn!(%client, %error, "TFTP: no thread for a transfer");
-            }
+            // More than so many machines ask again after a second.
+            let is_known = self.files.is_known(client.ip());
+            let Some(place) = self.transfers.take(client.ip(), is_known) else { continue };
+            self.clients.lock().insert(client);
+            let served = Served { server: self.clone(), client, _place: place, _task: tasks.token() };
+            let ends = shutdown.clone();
+            let transfer = async move {
+                // Asking for a machine's own file waits for the API.
+                let own = served.server.files.own(&request.file, client.ip()).await;
+                served.start(request, own, ends);
+            };
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(transfer));
         }
     }
 
@@ -137,7 +156,7 @@ impl Server {
 struct Served {
     server: Arc<Server>,
     client: SocketAddr,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
     _task: TaskTrackerToken,
 }
 
@@ -148,9 +167,17 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn serve(self, request: &Request, shutdown: CancellationToken) {
+    fn start(self, request: Request, own: Option<Pieces>, shutdown: CancellationToken) {
+        let client = self.client;
+        let thread = std::thread::Builder::new().name("tftp".into()).stack_size(STACK);
+        if let Err(error) = thread.spawn(move || self.serve(&request, own, shutdown)) {
+            tracing::warn!(%client, %error, "TFTP: no thread for a transfer");
+        }
+    }
+
+    fn serve(self, request: &Request, own: Option<Pieces>, shutdown: CancellationToken) {
         let (client, file) = (self.client, &request.file);
-        match self.transfer(request, shutdown.clone()) {
+        match self.transfer(request, own, shutdown.clone()) {
             Ok(bytes) => tracing::debug!(%client, file, bytes, "TFTP"),
             Err(_) if shutdown.is_cancelled() => {}
             Err(error) => tracing::info!(%client, file, %error, "TFTP: the transfer ended early"),
@@ -158,14 +185,19 @@ impl Served {
     }
 
     /// Sends a file, or says why not; how many bytes it has.
-    fn transfer(&self, request: &Request, shutdown: CancellationToken) -> io::Result<u64> {
+    fn transfer(
+        &self,
+        request: &Request,
+        own: Option<Pieces>,
+        shutdown: CancellationToken,
+    ) -> io::Result<u64> {
         let (server, client) = (&self.server, self.client);
         let socket = network::transfer(server.local(client), client)?;
-        let path = server.files.find(&request.file);
-        match path.map_or(Err(io::ErrorKind::NotFound.into()), |path| open(&path)) {
-            Ok((file, length)) => {
-                Transfer::new(socket, (file, length), request.options, server.clock.clone(), shutdown)?
-                    .run()?;
+        let shared = || server.files.find(&request.file).ok_or(io::ErrorKind::NotFound.into());
+        match own.map(Content::Made).map_or_else(|| shared().and_then(|path| open(&path)), Ok) {
+            Ok(content) => {
+                let length = content.length();
+                Transfer::new(socket, content, request.options, server.clock.clone(), shutdown)?.run()?;
                 Ok(length)
             }
             Err(error) => {
@@ -177,8 +209,12 @@ impl Served {
     }
 }
 
-fn open(path: &std::path::Path) -> io::Result<(File, u64)> {
+fn open(path: &std::path::Path) -> io::Result<Content> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    if metadata.is_file() { Ok((file, metadata.len())) } else { Err(io::ErrorKind::NotFound.into()) }
+    if metadata.is_file() {
+        Ok(Content::File(file, metadata.len()))
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
 }

@@ -1,7 +1,7 @@
 //! One file on its way to one client.
 
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::net::UdpSocket;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::packet::{self, BLOCK, Message, Options};
 use super::sender::{Sender, Step};
+use crate::image::Pieces;
 use crate::limits;
 
 /// How much of a file is in memory at a time, for each transfer.
@@ -31,13 +32,13 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Prepares to send the `length` bytes of `file` to the client that `socket` is connected to.
+    /// Prepares to send `content` to the client that `socket` is connected to.
     ///
     /// # Errors
     /// Those of the system.
     pub fn new(
         socket: UdpSocket,
-        (file, length): (File, u64),
+        content: Content,
         options: Options,
         clock: Clock,
         shutdown: CancellationToken,
@@ -46,7 +47,7 @@ impl Transfer {
         socket.set_read_timeout(Some(LOOK))?;
         Ok(Self {
             socket,
-            source: Source { file, length, part: Vec::new(), first: 0 },
+            source: Source { length: content.length(), content, part: Vec::new(), first: 0 },
             options,
             block: options.block.unwrap_or(BLOCK),
             patience: asked.unwrap_or(limits::TFTP_PATIENCE),
@@ -71,20 +72,22 @@ impl Transfer {
         let mut step = sender.window();
         let mut deadline = self.clock.monotonic();
         let mut tries = 0;
+        // Who agreed on options has been heard; a request alone may be in anybody's name.
+        let mut is_heard = self.options != Options::default();
         loop {
             match step {
                 Step::Done => return Ok(()),
                 Step::Send(first, last) => {
                     self.send(first, last)?;
-                    deadline = self.clock.monotonic() + self.patience;
+                    deadline = self.clock.monotonic() + self.patience(is_heard);
                 }
                 Step::Wait => {}
             }
             step = self.acknowledgement()?.map_or(Step::Wait, |number| sender.acknowledge(number));
             if step != Step::Wait {
-                tries = 0;
+                (tries, is_heard) = (0, true);
             } else if self.clock.monotonic() >= deadline {
-                if tries == limits::TFTP_TRIES {
+                if tries >= if is_heard { limits::TFTP_TRIES } else { limits::TFTP_FIRST_TRIES } {
                     return Err(ErrorKind::TimedOut.into());
                 }
                 tries += 1;
@@ -95,9 +98,9 @@ impl Transfer {
 
     /// Sends the options until the client has them; `false` when it wanted to know no more than the size of the file.
     fn agree(&self, options: &[u8]) -> io::Result<bool> {
-        for _ in 0..=limits::TFTP_TRIES {
+        for _ in 0..=limits::TFTP_FIRST_TRIES {
             self.socket.send(options)?;
-            let deadline = self.clock.monotonic() + self.patience;
+            let deadline = self.clock.monotonic() + self.patience(false);
             while self.clock.monotonic() < deadline {
                 match self.acknowledgement() {
                     Ok(Some(0)) => return Ok(true),
@@ -108,6 +111,11 @@ impl Transfer {
             }
         }
         Err(ErrorKind::TimedOut.into())
+    }
+
+    /// How long to wait before something is sent again.
+    fn patience(&self, is_heard: bool) -> Duration {
+        if is_heard { self.patience } else { self.patience.min(limits::TFTP_PATIENCE) }
     }
 
     fn send(&mut self, first: u64, last: u64) -> io::Result<()> {
@@ -143,9 +151,34 @@ impl Transfer {
     }
 }
 
+/// What is sent.
+pub enum Content {
+    /// A file, and its length in bytes.
+    File(File, u64),
+    /// One that exists only as what it is made of.
+    Made(Pieces),
+}
+
+impl Content {
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::File(_, length) => *length,
+            Self::Made(pieces) => pieces.len(),
+        }
+    }
+
+    fn read_at(&self, part: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file, _) => file.read_exact_at(part, offset),
+            Self::Made(pieces) => pieces.range(offset, part.len() as u64).read_exact(part),
+        }
+    }
+}
+
 /// A file, a part of it in memory.
 struct Source {
-    file: File,
+    content: Content,
     length: u64,
     part: Vec<u8>,
     first: u64,
@@ -159,7 +192,7 @@ impl Source {
         if offset < end && !(held.contains(&offset) && end <= held.end) {
             let wanted = usize::try_from(self.length - offset).unwrap_or(usize::MAX).min(READ);
             self.part.resize(wanted, 0);
-            self.file.read_exact_at(&mut self.part, offset)?;
+            self.content.read_at(&mut self.part, offset)?;
             self.first = offset;
         }
         let start = usize::try_from(offset.saturating_sub(self.first)).unwrap_or(usize::MAX);

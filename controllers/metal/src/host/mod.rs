@@ -39,7 +39,7 @@ pub fn index_agents(agents: &Objects<Agent>) {
 }
 
 /// The host that an agent's machine is.
-pub(crate) fn host_of(agent: &Agent) -> Option<NamespacedName> {
+pub fn host_of(agent: &Agent) -> Option<NamespacedName> {
     let host = agent.spec.host_ref.as_ref()?;
     Some(NamespacedName::new(host.namespace.clone(), host.name.clone()))
 }

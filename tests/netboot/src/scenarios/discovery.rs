@@ -10,7 +10,7 @@ use crate::scenario::{IPXE, NAMESPACE, Scenario};
 use crate::server::binary;
 
 /// The object of the agent that runs on a machine.
-fn agent(machine: &Machine) -> Value {
+pub(super) fn agent(machine: &Machine) -> Value {
     let name = machine.design().mac.replace(':', "-");
     json!({"apiVersion": "netboot.firstlight.dev/v1alpha1", "kind": "Agent", "metadata": {"name": name}})
 }

@@ -1,17 +1,20 @@
 //! Secure Boot: what nobody has signed does not start.
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::DEADLINE;
+use super::discovery::agent;
 use crate::lab::run;
 use crate::machine::{Boot, Firmware};
 use crate::scenario::Scenario;
+use crate::server::binary;
 
 /// The key of OVMF's test variables, its password, and its certificate.
 const KEY: (&str, &str, &str) =
     ("/usr/share/ovmf/PkKek-1-snakeoil.key", "pass:snakeoil", "/usr/share/ovmf/PkKek-1-snakeoil.pem");
 
-/// The unified kernel image is refused, then signed by the site, and started.
+/// The unified kernel image is refused, then signed by the site, and started; a person approves the machine.
 pub async fn unsigned_and_signed() -> Result<()> {
     let (scenario, _) = Scenario::start().await?;
     let machine = scenario.machine(0, Firmware::SecureBoot).await?;
@@ -29,6 +32,11 @@ pub async fn unsigned_and_signed() -> Result<()> {
     run("sbsign", &["--key", &key, "--cert", certificate, "--output", &signed, &image]).await?;
     std::fs::rename(&signed, &image)?;
     machine.power_on(&Boot::Network).await?;
+    // What is signed is the same for all machines and carries no token: a person vouches for this one.
+    let (agent, inspected) = (agent(&machine), |agent: &Value| agent["status"]["hardware"].is_object());
+    scenario.wait("the machine was inspected", DEADLINE, (&agent, &machine), inspected).await?;
+    let data = file("data");
+    run(&binary()?, &["metal", "approve", &machine.design().mac, "--data-dir", &data]).await?;
     scenario.state("available", DEADLINE, (&host, &machine)).await?;
     Ok(())
 }

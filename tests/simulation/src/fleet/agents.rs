@@ -56,7 +56,8 @@ async fn enrol(
         agents.create_if_absent(&agent).await?;
     }
     let status = json!({"status": {
-        "bootMACAddress": mac, "macAddresses": [mac], "bootID": boot, "lastSeenTime": rfc3339(now), "instruction": null,
+        "bootMACAddress": mac, "macAddresses": [mac], "bootID": boot, "lastSeenTime": rfc3339(now), "provenBy": "Token",
+        "instruction": null,
     }});
     agents.merge(key, Some("status"), status).await?;
     Ok(())

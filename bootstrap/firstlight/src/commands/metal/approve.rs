@@ -25,7 +25,7 @@ pub struct ApproveOptions {
 /// Runs it.
 ///
 /// # Errors
-/// A machine that is not there, or is a host already.
+/// A machine that is not there.
 pub async fn run(options: &ApproveOptions) -> Result<()> {
     let connection = options.target.connect().await?;
     for name in &options.names {
@@ -34,10 +34,10 @@ pub async fn run(options: &ApproveOptions) -> Result<()> {
     Ok(())
 }
 
-/// Approves one machine. Returns what there is to say.
+/// Approves one machine: an unknown one becomes a host, and one that asks to be let in as a host is let in. Returns what there is to say.
 ///
 /// # Errors
-/// A machine that is not there, or is a host already.
+/// A machine that is not there.
 pub async fn approve(client: &Client, name: &str) -> Result<String> {
     let agents: Api<Agent> = Api::all(client.clone());
     let name = name.to_lowercase().replace(':', "-");
@@ -47,14 +47,18 @@ pub async fn approve(client: &Client, name: &str) -> Result<String> {
             "no machine is called {name}; `firstlight metal hosts` shows those that have called. Is it switched on, and did it boot over the network?"
         );
     };
-    if let Some(host) = &agent.spec.host_ref {
-        bail!("the machine {name} is the host {}/{} already", host.namespace, host.name);
-    }
     if agent.spec.approved == Some(true) {
         return Ok(format!("{name} is approved already\n"));
     }
     let patch = Patch::Merge(json!({ "spec": { "approved": true } }));
     let patched = agents.patch(&name, &PatchParams::default(), &patch).await;
     patched.map_err(|error| anyhow!("cannot approve {name}: {}", reason(&error)))?;
-    Ok(format!("{name} approved\n"))
+    Ok(match &agent.spec.host_ref {
+        // The service takes the approval back when nobody waits for it.
+        Some(host) => format!(
+            "{name} approved: whoever waits to be let in as the host {}/{} is let in\n",
+            host.namespace, host.name
+        ),
+        None => format!("{name} approved\n"),
+    })
 }

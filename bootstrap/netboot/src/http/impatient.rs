@@ -1,0 +1,102 @@
+//! A connection that is cut when the other side takes nothing for a while: a slow reader holds a place of others, and a file.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Writes fail with [`io::ErrorKind::TimedOut`] when nothing of them was taken for so long. Reads are as they are.
+pub struct Impatient<S> {
+    inner: S,
+    patience: Duration,
+    /// When a write that waits has waited too long.
+    end: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    /// Has `patience`.
+    pub fn new(inner: S, patience: Duration) -> Self {
+        Self { inner, patience, end: None }
+    }
+
+    fn waits<T>(&mut self, context: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if poll.is_ready() {
+            self.end = None;
+            return poll;
+        }
+        let patience = self.patience;
+        let end = self.end.get_or_insert_with(|| Box::pin(sleep(patience)));
+        end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.waits(context, poll)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.inner).poll_write_vectored(context, parts);
+        self.waits(context, poll)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let poll = Pin::new(&mut self.inner).poll_flush(context);
+        self.waits(context, poll)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let poll = Pin::new(&mut self.inner).poll_shutdown(context);
+        self.waits(context, poll)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_nothing_is_cut_off_and_who_is_slow_is_not() {
+        let (own, mut other) = tokio::io::duplex(16);
+        let mut own = Impatient::new(own, Duration::from_secs(60));
+        let reads = async {
+            let mut buffer = [0; 16];
+            for _ in 0..4 {
+                sleep(Duration::from_secs(59)).await;
+                other.read_exact(&mut buffer).await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(own.write_all(&[7; 64]), reads);
+        written.unwrap();
+        let ended = own.write_all(&[7; 64]).await.unwrap_err();
+        assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+    }
+}
