@@ -241,7 +241,7 @@ fn follow(mut observed: machine::Observed) -> Vec<(i64, String)> {
                 return steps;
             }
             _ => {
-                let wait = plan.action.requeue_after.expect("it waits for nothing that an event tells of");
+                let wait = plan.action.requeue_after.unwrap();
                 assert!(wait <= std::time::Duration::from_secs(20), "{reason}: {wait:?}");
                 observed.now += wait;
             }

@@ -443,7 +443,8 @@ fn a_machine_without_a_node_takes_its_member_along() {
 
 #[test]
 fn nothing_is_decided_about_a_control_plane_that_is_ours_in_part() {
-    let rows: [(&str, fn(&mut Observed)); 2] = [
+    type Change = fn(&mut Observed);
+    let rows: [(&str, Change); 2] = [
         ("foreign", |observed| observed.foreign = vec!["x (of Other o)".to_owned()]),
         ("orphans", |observed| observed.orphans = vec!["x".to_owned()]),
     ];
