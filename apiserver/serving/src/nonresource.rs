@@ -11,8 +11,10 @@ use machinery::status::Status;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::aside::aside;
 use crate::body::Body;
 use crate::handle::Reply;
+use crate::limits;
 use crate::negotiate::{Media, meets, no_representation};
 use crate::options::VersionInfo;
 use crate::query::Query;
@@ -75,7 +77,10 @@ impl Shared {
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
             // These answer to every method.
             _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
-            _ if path.starts_with("/openapi/") => return self.openapi(path, parts).map(Ok),
+            // The documents are large, and made when they are first asked for.
+            _ if path.starts_with("/openapi/") => {
+                return aside(limits::ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
+            }
             _ => self.discovery(path, &parts.headers)?,
         };
         let head = parts.method == Method::HEAD && !self.is_routed(path);

