@@ -237,7 +237,8 @@ impl Grammar<'_> {
     pub fn ask(&self) -> Ask {
         let any = self.below(self.resources.len());
         // Half of the time something that stands in namespaces: the tenant may do little else.
-        let resource = self.resources.iter().cycle().skip(any).find(|one| one.is_namespaced || any % 2 == 0);
+        let resource =
+            self.resources.iter().cycle().skip(any).find(|one| one.is_namespaced || any.is_multiple_of(2));
         let Some(resource) = resource else { return Ask::default() };
         let method = Method::from_bytes(self.one(METHODS).as_bytes()).unwrap_or_default();
         let mut target =

@@ -111,7 +111,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     }
     creating_by_patch(&lab, &mut broken).await?;
     broken.figures = format!(
-        "{sent} requests by {} accounts, {} resources, {} objects unchanged",
+        "{sent} requests by {} accounts, {} resources, {} objects compared",
         ACCOUNTS.len(),
         resources.len(),
         before.len()
