@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
-use machinery::apply::scale::{self, Replicas};
-use machinery::apply::{self, OneSchema, Reset, Versions, Writer};
+use machinery::apply::{self, OneSchema, Reset, Versions, Writer, scale};
 use machinery::limits::MAX_UPDATE_MANAGERS;
 use machinery::meta;
 use machinery::schema::Schema;
@@ -181,26 +180,35 @@ fn replicas_through_scale() {
     let scaler = Writer { subresource: "scale", ..writer("hpa", &versions, now()) };
     let live = apply::update(None, object(json!({"replicas": 1, "x": 1})), &main);
     let path = &["spec", "replicas"][..];
-    let mut scaled = live.clone();
-    scaled["spec"]["replicas"] = 3.into();
-    let new = scale::update(scaled.clone(), Replicas { path, old: 1, new: 3 }, &scaler);
-    let found: Vec<_> =
-        entries(&new).into_iter().map(|(manager, _, fields, time)| (manager, fields, time)).collect();
+    let view = |object: &Value| {
+        let view = json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {"name": "a", "uid": "u"},
+            "spec": {"replicas": object["spec"]["replicas"]}});
+        scale::with_managers(view, object, path)
+    };
+    let scaled = |live: &Value, replicas: i64| {
+        let mut wanted = view(live);
+        wanted["spec"]["replicas"] = replicas.into();
+        let wanted = scale::update(&view(live), wanted, &scaler);
+        let mut object = live.clone();
+        object["spec"]["replicas"] = replicas.into();
+        scale::to_object(object, &wanted, path, "t/v1")
+    };
+    let new = scaled(&live, 3);
+    let found = |object: &Value| -> Vec<_> {
+        entries(object).into_iter().map(|(manager, _, fields, time)| (manager, fields, time)).collect()
+    };
     let time = Some("2027-01-15T08:00:00Z".to_owned());
-    let wanted = [
-        ("hpa".to_owned(), json!({"f:spec": {"f:replicas": {}}}), None),
-        ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}}), time),
-    ];
-    assert_eq!(found, wanted);
-    // A write that changes nothing takes the replicas from an owner on the main path, and leaves them to one of `scale`.
-    let unchanged = scale::update(live.clone(), Replicas { path, old: 1, new: 1 }, &scaler);
-    let found: Vec<_> = entries(&unchanged).into_iter().map(|(_, _, fields, _)| fields).collect();
-    assert_eq!(found, [json!({"f:spec": {".": {}, "f:x": {}}})]);
-    assert_eq!(scale::update(new.clone(), Replicas { path, old: 3, new: 3 }, &scaler), new);
-    let conflict = scale::apply(live.clone(), Replicas { path, old: 1, new: 3 }, false, &scaler).unwrap_err();
+    let replicas = json!({"f:spec": {"f:replicas": {}}});
+    let rest = ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}}), time);
+    assert_eq!(found(&new), [("hpa".to_owned(), replicas.clone(), None), rest.clone()]);
+    // A write that changes nothing makes two entries of one: the same manager through the object and through its Scale.
+    assert_eq!(found(&scaled(&live, 1)), [("creator".to_owned(), replicas, None), rest]);
+    assert_eq!(scaled(&new, 3), new);
+    let config = |replicas: i64| json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": replicas}});
+    let conflict = scale::apply(&view(&live), &config(3), false, &scaler).unwrap_err();
     assert_eq!(conflict.code, 409);
-    let shared = scale::apply(live, Replicas { path, old: 1, new: 1 }, false, &scaler).unwrap();
-    assert_eq!(entries(&shared).len(), 2);
+    let shared = scale::apply(&view(&live), &config(1), false, &scaler).unwrap();
+    assert_eq!(entries(&scale::to_object(live, &shared, path, "t/v1")).len(), 3);
 }
 
 #[test]
