@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
-use machinery::apply::scale;
-use machinery::apply::{self, OneSchema, Reset, Versions, Writer};
+use machinery::apply::{self, OneSchema, Reset, Versions, Writer, scale};
 use machinery::limits::MAX_UPDATE_MANAGERS;
 use machinery::meta;
 use machinery::schema::Schema;
@@ -180,41 +179,36 @@ fn replicas_through_scale() {
     let main = writer("creator", &versions, now());
     let scaler = Writer { subresource: "scale", ..writer("hpa", &versions, now()) };
     let live = apply::update(None, object(json!({"replicas": 1, "x": 1})), &main);
-    let new = scaled(&live, 3, |before, wanted| scale::update(before, wanted, &scaler));
-    let found: Vec<_> =
-        entries(&new).into_iter().map(|(manager, _, fields, _)| (manager, fields)).collect();
-    let wanted = [
-        ("hpa".to_owned(), json!({"f:spec": {"f:replicas": {}}})),
-        ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}})),
-    ];
-    assert_eq!(found, wanted);
-    assert_eq!(new["spec"]["replicas"], 3);
-    // A write that changes nothing leaves the replicas to their owner.
-    assert_eq!(scaled(&new, 3, |before, wanted| scale::update(before, wanted, &scaler)), new);
-    let apply = |replicas: u32| scale::apply(&view(&live), &view_of(replicas), false, &scaler);
-    assert_eq!(apply(3).unwrap_err().code, 409);
-    assert_eq!(entries(&apply(1).unwrap()).len(), 2);
-}
-
-/// The Scale of an object, with the managers of its replicas.
-fn view(object: &Value) -> Value {
-    let replicas = object["spec"]["replicas"].as_u64().unwrap();
-    scale::with_managers(view_of(u32::try_from(replicas).unwrap()), object, &["spec", "replicas"])
-}
-
-fn view_of(replicas: u32) -> Value {
-    json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {}, "spec": {"replicas": replicas}})
-}
-
-/// `object` with so many replicas, written through its Scale by `write`, which is given the Scale before and the one that is wanted.
-fn scaled(object: &Value, replicas: u32, write: impl Fn(&Value, Value) -> Value) -> Value {
-    let before = view(object);
-    let mut wanted = before.clone();
-    wanted["spec"]["replicas"] = replicas.into();
-    let written = write(&before, wanted);
-    let mut object = object.clone();
-    object["spec"]["replicas"] = replicas.into();
-    scale::to_object(object, &written, &["spec", "replicas"], "t/v1")
+    let path = &["spec", "replicas"][..];
+    let view = |object: &Value| {
+        let view = json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {"name": "a", "uid": "u"},
+            "spec": {"replicas": object["spec"]["replicas"]}});
+        scale::with_managers(view, object, path)
+    };
+    let scaled = |live: &Value, replicas: i64| {
+        let mut wanted = view(live);
+        wanted["spec"]["replicas"] = replicas.into();
+        let wanted = scale::update(&view(live), wanted, &scaler);
+        let mut object = live.clone();
+        object["spec"]["replicas"] = replicas.into();
+        scale::to_object(object, &wanted, path, "t/v1")
+    };
+    let new = scaled(&live, 3);
+    let found = |object: &Value| -> Vec<_> {
+        entries(object).into_iter().map(|(manager, _, fields, time)| (manager, fields, time)).collect()
+    };
+    let time = Some("2027-01-15T08:00:00Z".to_owned());
+    let replicas = json!({"f:spec": {"f:replicas": {}}});
+    let rest = ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}}), time);
+    assert_eq!(found(&new), [("hpa".to_owned(), replicas.clone(), None), rest.clone()]);
+    // A write that changes nothing makes two entries of one: the same manager through the object and through its Scale.
+    assert_eq!(found(&scaled(&live, 1)), [("creator".to_owned(), replicas, None), rest]);
+    assert_eq!(scaled(&new, 3), new);
+    let config = |replicas: i64| json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": replicas}});
+    let conflict = scale::apply(&view(&live), &config(3), false, &scaler).unwrap_err();
+    assert_eq!(conflict.code, 409);
+    let shared = scale::apply(&view(&live), &config(1), false, &scaler).unwrap();
+    assert_eq!(entries(&scale::to_object(live, &shared, path, "t/v1")).len(), 3);
 }
 
 #[test]

@@ -212,6 +212,21 @@ fn strategic_merge_patch_refusals() {
             500,
             "map: map[note:x] does not contain declared merge key: name",
         ),
+        (
+            json!({"$setElementOrder/secrets": [{"name": "s"}], "secrets": [{"name": "t"}]}),
+            500,
+            "The order in patch list:\n[map[name:t]]\n doesn't match $setElementOrder list:\n[map[name:s]]\n",
+        ),
+        (
+            json!({"$setElementOrder/secrets": [{"note": "s"}]}),
+            500,
+            "map: map[note:s] does not contain declared merge key: name",
+        ),
+        (
+            json!({"$setElementOrder/secrets": null}),
+            500,
+            "expected a []interface {}, but received a %!s(<nil>)",
+        ),
     ];
     let live = json!({"data": {"k": "v"}, "secrets": [{"name": "s"}]});
     for (patch, code, message) in table {

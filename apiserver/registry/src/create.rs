@@ -89,6 +89,7 @@ impl Registry {
         let served = target.served;
         self.system_fields(&mut object);
         prepare(served, &mut object);
+        served.strategy().requested_by(&mut object, &context.user);
         let errors = write::validate(target, &object, None, false);
         target.refuse(&object, &errors)?;
         if let Some(refusal) = &context.create_refusal {
@@ -102,7 +103,17 @@ impl Registry {
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }
         let key = target.key();
-        let taken = || Status::already_exists(served.resource(), target.name);
+        let taken = || {
+            let mut status = Status::already_exists(served.resource(), target.name);
+            let found = self.storage().get(&target.key());
+            let deleting = found.is_some_and(|entry| {
+                crate::meta::Meta::read(&entry.value).is_some_and(|meta| meta.deletion_timestamp.is_some())
+            });
+            if deleting {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+            status
+        };
         let document = Document::new(&self.to_storage(served, object).await?);
         if context.dry_run {
             if self.storage().get(&key).is_some() {

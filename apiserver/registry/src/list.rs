@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use store::Stored;
 
 use crate::context::{Context, ListOptions, Subresource};
-use crate::convert::View;
+use crate::convert::{self, View};
 use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::response::{Item, List};
@@ -55,6 +55,7 @@ impl Registry {
             return Err(Status::new(500, "", unparsable(resource_version)));
         }
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+        convert::check_version(served, &entry)?;
         if subresource == Subresource::Scale {
             return scale::get(served, &self.read(served, &entry).await?);
         }

@@ -136,6 +136,7 @@ impl Versions for AllVersions<'_> {
 }
 
 const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
+const BOTH: Reset<'_> = Reset::Fields(&[&["spec"], &["status"]]);
 const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
 const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
 
@@ -144,6 +145,8 @@ fn reset(target: &Target<'_>) -> Reset<'static> {
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,
+        // What is asked for, and by whom, is the server's.
+        Subresource::None if target.served.definition.plural == "certificatesigningrequests" => BOTH,
         _ if target.served.version.status => STATUS,
         _ => Reset::Nothing,
     }

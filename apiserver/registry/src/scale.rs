@@ -82,7 +82,7 @@ fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
 
 /// A Scale's types, as Go's decoder checks them.
 fn check_types(scale: &Value) -> Result<(), String> {
-    for (part, holder) in [("spec", "ScaleSpec"), ("status", "ScaleStatus")] {
+    for (part, holder) in [("metadata", "ObjectMeta"), ("spec", "ScaleSpec"), ("status", "ScaleStatus")] {
         let found = match &scale[part] {
             Value::Null | Value::Object(_) => continue,
             Value::Bool(_) => "bool",
@@ -110,7 +110,8 @@ fn check_types(scale: &Value) -> Result<(), String> {
             Value::Object(_) => (false, "object"),
         };
         if !fits {
-            let found = if found == "number" { format!("number {value}") } else { found.to_owned() };
+            let exact = found == "number" && wanted == "int32";
+            let found = if exact { format!("number {value}") } else { found.to_owned() };
             let holder = if part == "spec" { "ScaleSpec" } else { "ScaleStatus" };
             return Err(format!(
                 "json: cannot unmarshal {found} into Go struct field {holder}.{part}.{field} of type {wanted}"
@@ -299,6 +300,14 @@ impl Registry {
             if !named(api_version, ownership::API_VERSION) || !named(kind, "Scale") {
                 return Err(unfit(&wrong_kind(api_version, kind)));
             }
+            if let (PatchBody::Strategic(_), Some(replicas)) = (&body, patched["spec"].get_mut("replicas")) {
+                if replicas.is_f64() {
+                    return Err(unfit("cannot convert float64 to int32"));
+                }
+                if let Some(count) = replicas.as_i64() {
+                    *replicas = cut(count).into();
+                }
+            }
             check_types(&patched).map_err(|problem| unfit(&problem))?;
             problems.extend(prune(&mut patched));
             decode::strictness(context, problems).map_err(|problem| unfit(&problem))?;
@@ -369,7 +378,14 @@ impl Registry {
         let written = self
             .change(context, target, |context, live| {
                 let before = ownership::with_managers(viewed(scale, live)?, live, &path);
-                let wanted = make(context, &before)?;
+                if let Some(uid) = uid.as_deref() {
+                    crate::update::check_uid(target, live, Some(uid))?;
+                }
+                let mut wanted = make(context, &before)?;
+                // Go leaves a zero out, so nobody owns it.
+                if let Some(spec) = wanted["spec"].as_object_mut() {
+                    spec.retain(|_, value| *value != 0);
+                }
                 let wanted = owners::as_writer(self, context, target, |writer| {
                     ownership::update(&before, wanted, writer)
                 });
@@ -408,11 +424,15 @@ fn scaled(target: &Target<'_>, scale: &Scale, live: &Value, wanted: &Value) -> R
     Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
 }
 
+/// What was never decoded may have more than 32 bits, which are cut.
+#[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
+fn cut(replicas: i64) -> i32 {
+    replicas as i32
+}
+
 /// What built-in kinds check of a Scale before anything of the object.
 fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64) -> Result<(), Status> {
-    // What an apply brings along was never decoded: more than 32 bits are cut, as in Go.
-    #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
-    let count = replicas as i32;
+    let count = cut(replicas);
     if count < 0 {
         let why = "must be greater than or equal to 0";
         let error = FieldError::new(FieldErrorKind::Invalid, "spec.replicas", &count.into(), why);

@@ -181,7 +181,7 @@ pub(crate) fn held(object: &Value) -> bool {
         || object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds > 0)
 }
 
-fn check_uid(target: &Target<'_>, live: &Value, expected: Option<&str>) -> Result<(), Status> {
+pub(crate) fn check_uid(target: &Target<'_>, live: &Value, expected: Option<&str>) -> Result<(), Status> {
     let found = meta::uid(live);
     match expected {
         Some(expected) if expected != found => {

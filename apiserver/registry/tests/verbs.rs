@@ -44,6 +44,32 @@ fn parse(text: &Bytes) -> Value {
 }
 
 #[tokio::test]
+async fn a_watch_ends_when_its_definition_says_something_else() {
+    let registry = open().await;
+    let served = widgets(&registry).await;
+    let crds = registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions").unwrap();
+    let name = "widgets.golden.test";
+    let change = async |change: Value| {
+        let patch = PatchBody::Merge(change.to_string().into());
+        registry.patch(&mut context(), &crds, "", name, Subresource::None, patch).await.unwrap();
+    };
+    let start = async || {
+        let served = registry.served("golden.test", "v1", "widgets").unwrap();
+        registry.watch(&mut context(), &served, "default", &WatchOptions::default()).await.unwrap()
+    };
+    let mut watch = start().await;
+    change(json!({"metadata": {"labels": {"a": "b"}}})).await;
+    let widget = json!({"apiVersion": "golden.test/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 1}});
+    registry.create(&mut context(), &served, "default", Input::new(widget)).await.unwrap();
+    assert!(watch.next().await.is_some(), "labels change nothing");
+    change(json!({"spec": {"names": {"categories": ["other"]}}})).await;
+    assert!(watch.next().await.is_none());
+    let mut watch = start().await;
+    registry.delete(&mut context(), &crds, "", name, &DeleteOptions::default()).await.unwrap();
+    while watch.next().await.is_some() {}
+}
+
+#[tokio::test]
 async fn a_custom_object_lives() {
     let registry = open().await;
     let served = widgets(&registry).await;

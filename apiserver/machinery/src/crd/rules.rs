@@ -45,11 +45,20 @@ fn walk(schema: &Schema, source: &Value, path: &str, place: Place<'_>, found: &m
     }
     let errors = &mut found.errors;
     let own = errors.len();
-    for (i, rule) in schema.rules.iter().enumerate() {
+    // Without a type there is nothing to compile against; where it may be missing, that is what is wrong.
+    let typeless = schema.kind.is_none() && !schema.int_or_string;
+    if typeless && schema.preserve_unknown_fields && !schema.rules.is_empty() {
+        let why = "internal error: failed to construct type information for x-kubernetes-validations rules: \
+                   unable to convert structural schema to CEL declarations";
+        let field = format!("{path}.x-kubernetes-validations");
+        errors.push(FieldError::bare(FieldErrorKind::InternalError, field, why));
+    }
+    let own_rules = if typeless { &[][..] } else { &schema.rules[..] };
+    for (i, rule) in own_rules.iter().enumerate() {
         form(schema, rule, &format!("{path}.x-kubernetes-validations[{i}]"), errors);
     }
     if errors.len() == own {
-        for (i, rule) in schema.rules.iter().enumerate() {
+        for (i, rule) in own_rules.iter().enumerate() {
             meaning(schema, rule, &format!("{path}.x-kubernetes-validations[{i}]"), place, found);
         }
     }
@@ -88,8 +97,9 @@ fn form(schema: &Schema, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) 
         let detail = "message must be specified if rule contains line breaks";
         errors.push(required(format!("{path}.message"), detail));
     }
-    if rule.message_expression.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        errors.push(required(format!("{path}.messageExpression"), "must be non-empty if specified"));
+    if rule.message_expression.as_deref().is_some_and(|text| !text.is_empty() && text.trim().is_empty()) {
+        let why = "messageExpression must be non-empty if specified";
+        errors.push(required(format!("{path}.messageExpression"), why));
     }
     if let Some(reason) = rule.reason.as_deref().filter(|reason| !REASONS.contains(reason)) {
         errors.push(unsupported(format!("{path}.reason"), &reason.into(), &REASONS));

@@ -131,7 +131,8 @@ fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
         problems.push("must not be an empty string".to_owned());
     }
     // Of the spaces only the plain one counts as printable.
-    let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace() && c != '\u{feff}';
+    let invisible = |c: char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace() && !invisible(c);
     if let Some((at, _)) = warning.char_indices().find(|(_, c)| !printable(*c)) {
         problems.push(format!(
             "must only contain printable UTF-8 characters; non-printable character found at index {at}"
@@ -255,7 +256,11 @@ fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<F
             }
             let found = structural::validate(source, &path);
             if found.is_empty() {
-                errors.extend(defaults::validate(&parsed, &path));
+                let misplaced =
+                    errors.iter().any(|error| error.detail.starts_with("must not be set in top-level"));
+                if !misplaced {
+                    errors.extend(defaults::validate(&parsed, &path));
+                }
             } else {
                 errors.extend(found);
             }

@@ -158,8 +158,8 @@ fn default_of(ty: &str, field: &Field) -> Option<&'static str> {
 
 /// The values of an enumeration, in order.
 pub fn values(name: &str) -> Vec<&'static str> {
-    let words = INDEX.enums.get(name).copied().unwrap_or_default().split_ascii_whitespace();
-    words.map(|word| word.trim_matches('"')).collect()
+    // Between each two quotes; a value may have spaces.
+    INDEX.enums.get(name).copied().unwrap_or_default().split('"').skip(1).step_by(2).collect()
 }
 
 /// The name of the type of a kind: `core.v1.Pod`. Types are named by the first label of their group.

@@ -45,9 +45,8 @@ pub(super) fn complete(service: &mut Value) {
 pub(super) fn complete_update(service: &mut Value, old: &Value) {
     let before = &old["spec"];
     let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
-    if text(spec, "type") != EXTERNAL && text(before, "type") != EXTERNAL {
-        addresses(spec, before);
-    }
+    let both = text(spec, "type") != EXTERNAL && text(before, "type") != EXTERNAL;
+    addresses(spec, before, both);
     if text(spec, "type") == EXTERNAL && text(before, "type") != EXTERNAL {
         // What the old type brought along goes with it; what the client wrote is looked at.
         let same = |field: &str| spec[field] == before[field];
@@ -61,10 +60,10 @@ pub(super) fn complete_update(service: &mut Value, old: &Value) {
     families(spec, before);
 }
 
-/// The address stays where nothing else is asked for, and the list follows it.
-fn addresses(spec: &mut Value, before: &Value) {
+/// The address stays where nothing else is asked for (`keep`), and the list follows it.
+fn addresses(spec: &mut Value, before: &Value, keep: bool) {
     let address = text(before, "clusterIP").to_owned();
-    if text(spec, "clusterIP").is_empty() && !address.is_empty() {
+    if keep && text(spec, "clusterIP").is_empty() && !address.is_empty() {
         spec["clusterIP"] = address.clone().into();
     }
     let now = text(spec, "clusterIP").to_owned();

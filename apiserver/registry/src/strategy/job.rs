@@ -88,18 +88,21 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
     let before = &old["spec"];
     let mut errors = Vec::new();
     if spec["completions"] != before["completions"] {
-        let elastic = spec["completionMode"] == "Indexed" && !spec["completions"].is_null();
-        if !elastic {
+        let elastic = spec["completionMode"] == "Indexed";
+        if elastic && spec["completions"].is_null() {
+            // That they are missing is said already.
+        } else if !elastic {
             errors.push(invalid("spec.completions", spec["completions"].clone(), "field is immutable"));
         } else if spec["completions"] != spec["parallelism"] {
             let why = "can only be modified in tandem with spec.parallelism";
             errors.push(invalid("spec.completions", spec["completions"].clone(), why));
         }
     }
-    for field in ["managedBy", "successPolicy"] {
-        if spec[field] != before[field] {
-            errors.push(invalid(format!("spec.{field}"), spec[field].clone(), "field is immutable"));
-        }
+    if spec["managedBy"] != before["managedBy"] {
+        errors.push(invalid("spec.managedBy", spec["managedBy"].clone(), "field is immutable"));
+    }
+    if spec["successPolicy"] != before["successPolicy"] {
+        errors.push(success_error(&spec["successPolicy"], "field is immutable"));
     }
     // A Job that has not started yet can still be placed elsewhere.
     let idle = before["suspend"] == true && old["status"]["startTime"].is_null();
@@ -126,6 +129,49 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
         errors.push(invalid(field, Value::Null, "field is immutable"));
     }
     errors
+}
+
+/// An error of the success policy, which is shown with the fields of the internal type.
+fn success_error(policy: &Value, why: &str) -> FieldError {
+    let mut error = invalid("spec.successPolicy", Value::Null, why);
+    if policy.is_object() {
+        let rules = policy["rules"].as_array().into_iter().flatten().map(|rule| {
+            let (indexes, count) = (&rule["succeededIndexes"], &rule["succeededCount"]);
+            format!("{{\"SucceededIndexes\":{indexes},\"SucceededCount\":{count}}}")
+        });
+        error.value = Some(format!("{{\"Rules\":[{}]}}", rules.collect::<Vec<_>>().join(",")));
+    }
+    error
+}
+
+/// When an Indexed Job has done enough.
+fn success_policy(spec: &Value, errors: &mut Vec<FieldError>) {
+    let policy = &spec["successPolicy"];
+    if !policy.is_object() {
+        return;
+    }
+    if spec["completionMode"] != "Indexed" {
+        errors.push(success_error(policy, "requires indexed completion mode"));
+        return;
+    }
+    let rules = policy["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if rules.is_empty() {
+        let why = "at least one rules must be specified when the successPolicy is specified";
+        errors.push(required("spec.successPolicy.rules", why));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let path = format!("spec.successPolicy.rules[{index}]");
+        if rule["succeededIndexes"].is_null() && rule["succeededCount"].is_null() {
+            let why = "at least one of succeededCount or succeededIndexes must be specified";
+            errors.push(required(path.clone(), why));
+        }
+        if let (Some(count), Some(all)) = (rule["succeededCount"].as_i64(), spec["completions"].as_i64())
+            && count > all
+        {
+            let why = format!("must be less than or equal to {all} (the number of specified completions)");
+            errors.push(invalid(format!("{path}.succeededCount"), count, why));
+        }
+    }
 }
 
 /// More pods at a time an Indexed Job cannot have.
@@ -193,6 +239,7 @@ fn job(spec: &Value) -> Vec<FieldError> {
         errors.push(invalid("spec.managedBy", manager, why));
     }
     errors.extend(own_pods(spec));
+    success_policy(spec, &mut errors);
     if spec["podFailurePolicy"].is_object() && spec["template"]["spec"]["restartPolicy"] == "OnFailure" {
         let why = "only \"Never\" is supported when podFailurePolicy is specified";
         errors.push(invalid("spec.template.spec.restartPolicy", "OnFailure", why));

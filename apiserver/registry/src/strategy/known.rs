@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::{
-    Generation, Strategy, admission, autoscaler, job, network, node, pod, service, storage, workload,
+    Generation, Strategy, admission, autoscaler, certificate, job, network, node, pod, service, storage,
+    workload,
 };
 use crate::definition::Structure;
 use crate::kinds::Kind;
@@ -57,6 +58,7 @@ impl Known {
             ("", "Node") => node::NODE,
             ("", "PersistentVolume") => storage::VOLUME,
             ("", "PersistentVolumeClaim") => storage::CLAIM,
+            ("certificates.k8s.io", "CertificateSigningRequest") => certificate::REQUEST,
             ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::AUTOSCALER,
             ("apps", "Deployment") => workload::DEPLOYMENT,
             ("apps", "ReplicaSet") => workload::REPLICA_SET,
@@ -134,6 +136,12 @@ impl Strategy for Known {
         (self.rules.prepare)(object);
     }
 
+    fn requested_by(&self, object: &mut Value, user: &crate::context::User) {
+        if self.kind.kind == "CertificateSigningRequest" {
+            certificate::requested_by(object, user);
+        }
+    }
+
     fn prepare_update(&self, object: &mut Value, old: &Value) {
         (self.rules.prepare_update)(object, old);
     }
@@ -146,6 +154,12 @@ impl Strategy for Known {
 
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = self.check(object);
+        if self.kind.kind == "Job" {
+            // A real server looks at a Job once more as the changed one, and only then for what it generated itself.
+            let again: Vec<FieldError> =
+                errors.iter().filter(|error| !error.detail.contains("not auto-generated")).cloned().collect();
+            errors.extend(again);
+        }
         errors.extend((self.rules.immutable)(object, old));
         if self.kind.kind == "PriorityClass" && object["value"] != old["value"] {
             errors.push(forbidden("value", "may not be changed in an update."));

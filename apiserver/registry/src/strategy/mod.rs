@@ -3,6 +3,7 @@
 mod addresses;
 mod admission;
 mod autoscaler;
+mod certificate;
 mod config;
 mod container;
 mod default;
@@ -57,6 +58,9 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// What follows from a name that the server has made.
     fn name_generated(&self, _object: &mut Value) {}
+
+    /// What the server notes of who creates the object.
+    fn requested_by(&self, _object: &mut Value, _user: &crate::context::User) {}
 
     /// What the server sets at creation, after field ownership was noted.
     fn prepare_create(&self, _object: &mut Value) {}

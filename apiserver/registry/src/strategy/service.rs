@@ -75,6 +75,9 @@ fn normalize(service: &mut Value) {
     if kind == "LoadBalancer" {
         entry("allocateLoadBalancerNodePorts", true.into());
     }
+    if spec.get("sessionAffinity").is_some_and(|affinity| affinity == "None") {
+        spec.remove("sessionAffinityConfig");
+    }
     if spec.get("sessionAffinity").is_some_and(|affinity| affinity == "ClientIP") {
         let config = spec.entry("sessionAffinityConfig").or_insert_with(|| json!({}));
         if config["clientIP"]["timeoutSeconds"].is_null() {
@@ -87,6 +90,10 @@ fn validate(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut errors = addresses::validate(spec);
+    // A real server looks at these before anything else.
+    if !errors.is_empty() && spec["type"] != "ExternalName" {
+        return errors;
+    }
     addresses::special(&spec["externalIPs"], &mut errors);
     let headless = spec["clusterIP"] == "None";
     let kind = spec["type"].as_str().unwrap_or_default();
@@ -94,7 +101,11 @@ fn validate(service: &Value) -> Vec<FieldError> {
         "ExternalName" if spec["externalName"].as_str().is_none_or(str::is_empty) => {
             errors.push(required("spec.externalName", ""));
         }
-        "ExternalName" => {}
+        "ExternalName" => {
+            let name = spec["externalName"].as_str().unwrap_or_default();
+            let problems = machinery::names::dns1123_subdomain(name.strip_suffix('.').unwrap_or(name));
+            errors.extend(problems.into_iter().map(|why| invalid("spec.externalName", name, why)));
+        }
         _ if ports.is_empty() && !headless => errors.push(required("spec.ports", "")),
         _ => {}
     }

@@ -78,7 +78,6 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
         "emptyDir" => empty_dir(source, path, errors),
         "hostPath" => {
             errors.extend(no_back_steps(text(source, "path"), &format!("{path}.path")));
-            host_path_type(source, path, errors);
         }
         "gitRepo" => {
             relative(text(source, "directory"), &format!("{path}.directory"), errors);
@@ -123,15 +122,6 @@ fn empty_dir(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if text(source, "sizeLimit").starts_with('-') {
         let why = "SizeLimit field must be a valid resource quantity";
         errors.push(forbidden(format!("{path}.sizeLimit"), why));
-    }
-}
-
-fn host_path_type(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    const TYPES: [&str; 8] =
-        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
-    if !TYPES.contains(&text(source, "type")) {
-        let allowed = TYPES.map(Value::from);
-        errors.push(FieldError::not_supported(format!("{path}.type"), &source["type"], &allowed));
     }
 }
 
