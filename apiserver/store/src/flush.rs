@@ -17,7 +17,7 @@ impl Inner {
 
     fn trimmable(&self, adding: usize) -> Option<Revision> {
         let now = self.clock.now().timestamp();
-        self.state.read().trimmable(adding, now, self.is_tight())
+        self.state.read().trimmable(adding, now, self.is_tight(), self.engine.strained())
     }
 
     /// Writes what is queued, on this thread.

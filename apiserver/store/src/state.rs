@@ -168,10 +168,15 @@ impl State {
         }
     }
 
-    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds); `tight`: the quota is near.
-    pub(crate) fn trimmable(&self, adding: usize, now: i64, tight: bool) -> Option<Revision> {
+    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds); `tight`: the quota is near;
+    /// `strained`: the disk is full, and all of the history is room that deletions need.
+    pub(crate) fn trimmable(&self, adding: usize, now: i64, tight: bool, strained: bool) -> Option<Revision> {
         let newest = self.revision.0.saturating_add(adding as u64);
-        let bytes = if tight { self.limits.bytes_when_tight() } else { self.limits.bytes };
+        let bytes = match (strained, tight) {
+            (true, _) => 0,
+            (false, true) => self.limits.bytes_when_tight(),
+            (false, false) => self.limits.bytes,
+        };
         self.history.trimmable(&self.limits, bytes, newest, adding, now)
     }
 

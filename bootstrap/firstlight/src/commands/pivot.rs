@@ -177,6 +177,7 @@ impl AfterUp {
         let target = Server::new("target", self.to.clone(), Clock::system()).identity().await?;
         if header.target != target {
             handed_over::refuse(&self.journal)?;
+            return Ok(Stage::New);
         }
         Ok(Stage::Done)
     }
