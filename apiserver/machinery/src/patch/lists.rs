@@ -181,7 +181,7 @@ pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value],
     let mut others = others.into_iter().peekable();
     for (_, place, item) in ordered {
         while let Some((_, other, _)) = others.peek() {
-            if !other.zip(place).is_some_and(|(other, place)| other < place) {
+            if other.zip(place).is_none_or(|(other, place)| other >= place) {
                 break;
             }
             result.extend(others.next().map(|(.., other)| other));

@@ -102,13 +102,13 @@ fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
     let by = match rest {
         [] => "",
         [Val::Text(by)] => by,
-        _ => return Err(super::no_overload("join", &[&[list.clone()], rest].concat(), false)),
+        _ => return Err(super::no_overload("join", &[std::slice::from_ref(list), rest].concat(), false)),
     };
     let mut parts = Vec::new();
     for item in list.items().unwrap_or_default() {
         match item {
             Val::Text(text) => parts.push(text),
-            _ => return Err(super::no_overload("join", &[&[list.clone()], rest].concat(), false)),
+            _ => return Err(super::no_overload("join", &[std::slice::from_ref(list), rest].concat(), false)),
         }
     }
     let bytes = parts.iter().map(|part| part.len().saturating_add(by.len())).fold(0, usize::saturating_add);
