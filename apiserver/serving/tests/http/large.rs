@@ -151,7 +151,7 @@ async fn long_queries_and_headers() {
     let accept = "application/json;q=0.1;a=b;c=d,".repeat(2_000);
     let answer = harness.accept(MAPS, &accept).await;
     assert_eq!(answer.code, 200);
-    let labels: Vec<String> = (0..2_000).map(|at| format!("k{at}!=v{at}")).collect();
+    let labels: Vec<String> = (0..900).map(|at| format!("k{at}!=v{at}")).collect();
     let fields: Vec<String> = (0..800).map(|at| format!("metadata.name!=n{at}")).collect();
     let many = "x=1&".repeat(3_000);
     let path = format!("{MAPS}?{many}labelSelector={}&fieldSelector={}", labels.join(","), fields.join(","));

@@ -41,7 +41,7 @@ const SCOPES: [(&str, Option<&str>, bool); 12] = [
 
 const NAMES: [&str; 8] = ["", "/", "/mine", "/other", "/a", "//a", "/..", "/mine%2F..%2Fa"];
 const TAILS: [&str; 8] =
-    ["", "/status", "/finalize", "/scale", "/status/extra", "/nonsense", "//status", "/proxy/x"];
+    ["", "/status", "/finalize", "/scale", "/status/extra", "/nonsense", "//status", "/exec/x"];
 
 /// One path, in parts.
 struct Case {
