@@ -266,7 +266,7 @@ fn rules() {
             case("conditions in conditions", |levels| nested("(true ? ", "true", " : true)", levels), 2),
             case("indices", |levels| "[[1]]".to_owned() + &".map(x, [x])".repeat(levels) + " != []", 4),
             case("macros", |levels| nested("[1].all(x, ", "true", ")", levels), 2),
-            case("calls", |levels| nested("dyn(", "true", ")", levels), 1),
+            case("calls", |levels| nested("dyn(", "true", ")", levels) + " == true", 2),
             case("receivers", |levels| "'a'".to_owned() + &".trim()".repeat(levels) + " == 'a'", 2),
             case("optionals", |levels| nested("optional.of(", "1", ")", levels) + ".hasValue()", 2),
         ],

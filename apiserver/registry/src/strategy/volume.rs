@@ -90,11 +90,9 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
             needs(source, "name", path, errors);
             keys(source, path, errors);
         }
-        "nfs" => {
-            if !text(source, "path").starts_with('/') {
-                let field = format!("{path}.path");
-                errors.push(invalid(field, text(source, "path"), "must be an absolute path"));
-            }
+        "nfs" if !text(source, "path").starts_with('/') => {
+            let field = format!("{path}.path");
+            errors.push(invalid(field, text(source, "path"), "must be an absolute path"));
         }
         "downwardAPI" => {
             mode(source, "defaultMode", path, errors);

@@ -4,6 +4,7 @@ use super::show;
 use crate::cel::eval::CANCELLED;
 use crate::cel::types::Type;
 use crate::cel::value::{Outcome, Val};
+use crate::cel::work;
 use crate::limits::MAX_CEL_TEXT;
 
 /// One clause of a template: `%.2f`.
@@ -166,8 +167,9 @@ fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
     let refused = || Err(clause.refuse(value.type_name()));
     let digits = clause.precision.unwrap_or(6).min(MAX_PRECISION);
     Ok(match (clause.verb, value) {
-        (b's', value) => text(value, false).map_err(|why| match why {
+        (b's', value) => text(value).map_err(|why| match why {
             Unwritten::Type(name) => clause.refuse(name),
+            Unwritten::TooLong => CANCELLED.into_owned(),
             Unwritten::Inside(why) => format!("error during formatting: no formatting function for {why}"),
         })?,
         (b'd', Val::Int(n)) => n.to_string(),
@@ -254,29 +256,58 @@ enum Unwritten {
     Type(&'static str),
     /// Something in a list or a map.
     Inside(String),
+    /// More than [`MAX_CEL_TEXT`].
+    TooLong,
 }
 
-/// A value as `%s` writes it; `nested` in a list or a map, where it is written as CEL.
-fn text(value: &Val<'_>, nested: bool) -> Result<String, Unwritten> {
-    Ok(match value {
+/// A value as `%s` writes it.
+fn text(value: &Val<'_>) -> Result<String, Unwritten> {
+    let mut out = String::new();
+    add_text(&mut out, value, false)?;
+    Ok(out)
+}
+
+/// Adds a value; `nested` in a list or a map, where it is written as CEL. A value that holds another one twice, again and again, is
+/// endless to write: what was written is looked at before each part.
+fn add_text(out: &mut String, value: &Val<'_>, nested: bool) -> Result<(), Unwritten> {
+    if out.len() > MAX_CEL_TEXT || work::is_exceeded() {
+        return Err(Unwritten::TooLong);
+    }
+    match value {
         Val::List(_) | Val::Array(..) => {
-            let items = value.items().unwrap_or_default();
-            let shown: Result<Vec<String>, Unwritten> = items.iter().map(|item| text(item, true)).collect();
-            format!("[{}]", shown?.join(", "))
+            out.push('[');
+            for (at, item) in value.items().unwrap_or_default().iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                add_text(out, item, true)?;
+            }
+            out.push(']');
         }
         Val::Map(_) | Val::Object(..) => {
-            let mut shown = Vec::new();
+            let mut entries = Vec::new();
             for (key, value) in value.entries().unwrap_or_default() {
                 if !matches!(key, Val::Text(_) | Val::Bool(_) | Val::Int(_) | Val::Uint(_)) {
                     let kind = key.type_name();
                     return Err(Unwritten::Inside(format!("map key of type {kind}")));
                 }
-                shown.push((text(&key, true)?, text(&value, true)?));
+                entries.push((scalar(&key, true)?, value));
             }
-            shown.sort();
-            let shown: Vec<String> = shown.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
-            format!("{{{}}}", shown.join(", "))
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            out.push('{');
+            for (at, (key, value)) in entries.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                out.push_str(key);
+                out.push(':');
+                add_text(out, value, true)?;
+            }
+            out.push('}');
         }
+        scalar_value => out.push_str(&scalar(scalar_value, nested)?),
+    }
+    Ok(())
+}
+
+fn scalar(value: &Val<'_>, nested: bool) -> Result<String, Unwritten> {
+    Ok(match value {
         Val::Text(text) if nested => crate::field::quote(text),
         Val::Bytes(bytes) if nested => {
             format!("b{}", crate::field::quote(&String::from_utf8_lossy(bytes)))
