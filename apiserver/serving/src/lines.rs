@@ -81,7 +81,7 @@ mod tests {
         let large = Bytes::from(vec![b' '; KEPT_BYTES + 1]);
         assert_eq!(lines.of(EventType::Added, &large), None);
         let pieces = pieces(EventType::Added, &large);
-        assert_eq!(pieces.concat(), line(EventType::Added, &[large.clone()]));
+        assert_eq!(pieces.concat(), line(EventType::Added, std::slice::from_ref(&large)));
         assert_eq!(pieces[1].as_ptr(), large.as_ptr());
         assert!(lines.of(EventType::Added, &large.slice(1..)).is_some());
     }

@@ -111,7 +111,8 @@ fn places(whole: &[u8], every: usize) -> Vec<(usize, u8)> {
     let header = (0..384).flat_map(|at| (0..8).map(move |bit| (at, bit)));
     let random = Random::seeded(13);
     let rest = (384..whole.len()).filter_map(|at| {
-        let tried = if whole[at] == 0 { random.number() % 4_001 == 0 } else { at % every == 0 };
+        let tried =
+            if whole[at] == 0 { random.number().is_multiple_of(4_001) } else { at.is_multiple_of(every) };
         tried.then_some((at, (random.number() % 8) as u8))
     });
     header.chain(rest).collect()

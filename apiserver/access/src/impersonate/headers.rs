@@ -126,8 +126,9 @@ mod tests {
 
     #[test]
     fn the_rest_is_refused() {
-        let user: (&str, &[u8]) = ("impersonate-user", b"bob");
-        let table: &[(&[(&str, &[u8])], &str)] = &[
+        type Header<'h> = (&'h str, &'h [u8]);
+        let user: Header<'_> = ("impersonate-user", b"bob");
+        let table: &[(&[Header<'_>], &str)] = &[
             (&[("impersonate-user", b"j\xf6rg")], "the header impersonate-user is no UTF-8"),
             (&[("impersonate-user", b"")], "the header impersonate-user has no value"),
             (&[user, user], "the header impersonate-user stands more than once"),
