@@ -10,7 +10,7 @@ use pivot::Journal;
 use pivot::journal::{FileDisk, Header, Record};
 
 const CLUSTER: &str = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: first, namespace: default}, \
-                       spec: {paused: true, clusterNetwork: {pods: {cidrBlocks: [10.0.0.0/16]}}}}";
+                       spec: {paused: true, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: first}}}";
 
 fn firstlight(arguments: &[&str], data: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_firstlight"))
