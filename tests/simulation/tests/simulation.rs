@@ -20,21 +20,21 @@ fn a_seed_reproduces_every_request() {
 #[test]
 fn the_final_state_does_not_depend_on_the_seed() {
     let expected = run(1, SHORT_LIFE, None).expect("seed 1").rests;
-    let failures = parallel::failures(2..202, |seed| match run(seed, SHORT_LIFE, None) {
+    let failures = parallel::failures(2..82, |seed| match run(seed, SHORT_LIFE, None) {
         Ok(report) if report.rests == expected => None,
         Ok(_) => Some(format!("seed {seed}: another final state")),
         Err(error) => Some(format!("seed {seed}: {error:#}")),
     });
-    assert!(failures.is_empty(), "{} of 200 seeds:\n{}", failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{} of 80 seeds:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
-fn killed_at_any_write_it_ends_where_it_would_have_ended() {
+fn killed_at_every_second_write_it_ends_where_it_would_have_ended() {
     let calm = run(1, SHORT_LIFE, None).expect("seed 1");
-    let failures = parallel::failures(1..calm.writes + 1, |write| {
+    let failures = parallel::failures(1..calm.writes / 2 + 1, |number| {
         // Both moments at every write take too long here; `cargo xtask simulate` draws them at random.
-        let moment = if write.is_multiple_of(2) { Moment::Before } else { Moment::After };
-        let kill = Kill { write, moment };
+        let moment = if number.is_multiple_of(2) { Moment::Before } else { Moment::After };
+        let kill = Kill { write: 2 * number, moment };
         match run(1, SHORT_LIFE, Some(kill)) {
             Ok(killed) => {
                 let differs = killed.rests.iter().zip(&calm.rests).position(|(a, b)| a != b)?;
