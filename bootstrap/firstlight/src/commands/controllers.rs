@@ -10,7 +10,7 @@ use kube::{Client, Config};
 use machinery::clock::Clock;
 use machinery::random::Random;
 
-use super::interrupted;
+use super::Signals;
 use crate::backup::JOURNAL;
 use crate::cli::{ControllerSelection, ControllersOptions};
 use crate::handed_over;
@@ -34,9 +34,10 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     };
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
+    let mut signals = Signals::catch()?;
     start_controllers(&manager, options.controllers, &[]);
     tracing::info!(version = version.git_version, "controllers are running");
-    interrupted().await;
+    signals.next().await;
     manager.stop().await;
     Ok(())
 }

@@ -64,21 +64,28 @@ impl Interrupted {
     }
 }
 
-/// Done when the user or the service manager wants the process to end.
-pub async fn interrupted() -> Signal {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                biased;
-                _ = tokio::signal::ctrl_c() => Signal::Interrupt,
-                _ = terminate.recv() => Signal::Terminate,
-            }
-        }
-        Err(error) => {
-            tracing::warn!(%error, "SIGTERM cannot be caught");
-            drop(tokio::signal::ctrl_c().await);
-            Signal::Interrupt
+/// The signals that end the process, caught from when this is made: one that comes earlier ends it at once.
+pub struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    /// Catches them.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn catch() -> Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Done when the user or the service manager wants the process to end.
+    pub async fn next(&mut self) -> Signal {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => Signal::Terminate,
         }
     }
 }

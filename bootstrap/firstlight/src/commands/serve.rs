@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use anyhow::Result;
 
-use super::interrupted;
+use super::Signals;
 use crate::cli::ServerOptions;
 use crate::handed_over;
 use crate::process::Process;
@@ -19,6 +19,7 @@ use crate::process::Process;
 /// Where it cannot start, or its store can write no more.
 pub async fn run(options: &ServerOptions) -> Result<()> {
     handed_over::before_start(options)?;
+    let mut signals = Signals::catch()?;
     let process = Process::start(options).await?;
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")
@@ -29,7 +30,7 @@ pub async fn run(options: &ServerOptions) -> Result<()> {
     }
     let outcome = tokio::select! {
         biased;
-        _ = interrupted() => Ok(()),
+        _ = signals.next() => Ok(()),
         error = process.store_failed() => Err(error),
     };
     tracing::info!("stopping");

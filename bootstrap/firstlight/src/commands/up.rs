@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 
 use super::pivot::{AfterUp, Stage};
-use super::{Interrupted, interrupted, say};
+use super::{Interrupted, Signals, say};
 use crate::cli::UpOptions;
 use crate::directory::DataDirectory;
 use crate::handed_over;
@@ -36,24 +36,30 @@ pub async fn run(options: &UpOptions) -> Result<()> {
             handed_over::before_apply(directory.path(), documents.iter().map(Document::namespace))?;
         }
     }
+    let mut signals = Signals::catch()?;
     let process = Process::start(&options.server).await?;
     say(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n\n",
         crate::certificates::reachable(process.address),
         process.kubeconfig.display()
     ))?;
-    let outcome = follow(&process, &documents, options).await;
+    let outcome = follow(&process, &documents, options, &mut signals).await;
     process.stop().await;
     outcome
 }
 
-async fn follow(process: &Process, documents: &[Document], options: &UpOptions) -> Result<()> {
+async fn follow(
+    process: &Process,
+    documents: &[Document],
+    options: &UpOptions,
+    signals: &mut Signals,
+) -> Result<()> {
     let view = View::new(&process.manager);
     view.ready().await;
     let reached = AtomicBool::new(false);
     tokio::select! {
         biased;
-        signal = interrupted() => {
+        signal = signals.next() => {
             say("\nStopping. `firstlight up` on the same directory goes on from here.\n")?;
             let nothing_wanted = options.wants_nothing() && view.objects().clusters.is_empty();
             if reached.load(Ordering::Relaxed) || nothing_wanted { Ok(()) } else { Err(Interrupted(signal).into()) }

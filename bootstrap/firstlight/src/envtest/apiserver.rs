@@ -20,7 +20,7 @@ use webhook::HttpsCaller;
 
 use super::CONTROLLERS;
 use super::flags::Flags;
-use crate::commands::interrupted;
+use crate::commands::Signals;
 use crate::open_files;
 use crate::plane::{Outside, version};
 
@@ -80,8 +80,9 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let tls = Tls::new(tls(flags, &clock)?);
     let server = server(flags, &clock, &random).await?;
     tracing::info!(%address, "serving");
-    let end = async {
-        interrupted().await;
+    let mut signals = Signals::catch()?;
+    let end = async move {
+        signals.next().await;
     };
     Listener::new(server, Some(tls)).serve(tcp, end).await;
     Ok(())

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use super::flags::Flags;
-use crate::commands::interrupted;
+use crate::commands::Signals;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -45,7 +45,7 @@ pub async fn run(flags: &Flags) -> Result<()> {
             TcpListener::bind(address).await.with_context(|| format!("--listen-client-urls: {url}"))?;
         tokio::spawn(serve(listener));
     }
-    interrupted().await;
+    Signals::catch()?.next().await;
     Ok(())
 }
 
