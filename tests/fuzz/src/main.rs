@@ -28,6 +28,8 @@ use machinery::random::Random;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Inputs are at most so long.
 const LENGTH: usize = 4096;
+/// What the threads of tokio have.
+const STACK: usize = 2 << 20;
 /// The pool does not grow further.
 const POOL: usize = 4_000;
 
@@ -57,7 +59,12 @@ fn main() -> Result<()> {
         Some(name) => {
             let target =
                 TARGETS.iter().find(|target| target.name == name).context("there is no such target")?;
-            feed(target, &arguments, seed)
+            let (seconds, keep) = (arguments.seconds, arguments.keep);
+            // A stack that is as large as those of the server.
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn(move || feed(target, seconds, keep, seed));
+            thread?.join().map_err(|_| anyhow::anyhow!("{name}: a panic outside of the reader"))?
         }
         None => all(&arguments, seed),
     }
@@ -118,7 +125,7 @@ fn watchdog(count: Arc<AtomicU64>, name: &'static str) -> std::sync::mpsc::Sende
     done
 }
 
-fn feed(target: &Target, arguments: &Arguments, seed: u64) -> Result<()> {
+fn feed(target: &Target, seconds: u64, keep: bool, seed: u64) -> Result<()> {
     let (random, clock) = (Random::seeded(seed), Clock::system());
     let mut pool: Vec<Vec<u8>> = corpus::read(target.name).into_iter().map(|(_, input)| input).collect();
     let mut read = (target.reader)();
@@ -129,19 +136,24 @@ fn feed(target: &Target, arguments: &Arguments, seed: u64) -> Result<()> {
     let done = watchdog(count.clone(), target.name);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let now = || runtime.block_on(async { clock.monotonic() });
-    let until = now() + Duration::from_secs(arguments.seconds);
+    let until = now() + Duration::from_secs(seconds);
     std::panic::set_hook(Box::new(|_| {}));
     while !count.load(Ordering::SeqCst).is_multiple_of(64) || now() < until {
         count.fetch_add(1, Ordering::SeqCst);
-        let input = mutate(&pool, target.words, &random, LENGTH);
+        let made =
+            target.grammar.filter(|_| random.number().is_multiple_of(4)).map(|grammar| grammar(&random));
+        let input = match made {
+            Some(made) => made.into_bytes(),
+            None => mutate(&pool, target.words, &random, LENGTH),
+        };
         // Whatever ends the process leaves the input behind.
         last.set_len(0)?;
         last.rewind()?;
         last.write_all(&input)?;
         match catch_unwind(AssertUnwindSafe(|| read(&input))) {
-            Ok(answer) if pool.len() < POOL && !answers.contains(&answer) => {
+            Ok(answer) if pool.len() < POOL && input.len() <= LENGTH && !answers.contains(&answer) => {
                 answers.insert(answer);
-                if arguments.keep && input.len() < 200 {
+                if keep && input.len() < 200 {
                     corpus::keep(target.name, "kept", &input)?;
                 }
                 pool.push(input);

@@ -12,7 +12,7 @@ use registry::{Context, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
-use crate::packets;
+use crate::{grammar, packets};
 
 /// Reads an input and says what the answer is like.
 pub type Reader = Box<dyn FnMut(&[u8]) -> String>;
@@ -23,21 +23,30 @@ pub struct Target {
     pub name: &'static str,
     /// Words that it looks for.
     pub words: &'static [&'static str],
+    /// Makes inputs in the structure that it expects.
+    pub grammar: Option<fn(&Random) -> String>,
     /// Makes what it needs, then reads one input after the other; what it answers, in a few words.
     pub reader: fn() -> Reader,
 }
 
 /// All of them.
 pub const TARGETS: [Target; 17] = [
-    Target { name: "json", words: &["\"a\":", "\\u00e9", "1E-7"], reader: || Box::new(json_body) },
+    Target {
+        name: "json",
+        words: &["\"a\":", "\\u00e9", "1E-7"],
+        grammar: None,
+        reader: || Box::new(json_body),
+    },
     Target {
         name: "yaml",
         words: &["---\n", "|\n", ">-\n", "? ", "!!int ", "!!binary ", "0x1f", "yes"],
+        grammar: Some(grammar::yaml),
         reader: || Box::new(yaml_body),
     },
     Target {
         name: "json-patch",
         words: &["op", "add", "remove", "replace", "move", "copy", "test", "path", "from", "value", "/a/-"],
+        grammar: None,
         reader: || Box::new(json_patch),
     },
     Target {
@@ -56,16 +65,19 @@ pub const TARGETS: [Target; 17] = [
             "name",
             "value",
         ],
+        grammar: None,
         reader: || Box::new(strategic_merge),
     },
     Target {
         name: "fields-v1",
         words: &["f:spec", "f:metadata", "k:{\"name\":\"a\"}", "v:\"x\"", "i:0", ".", "f:"],
+        grammar: None,
         reader: || Box::new(fields_v1),
     },
     Target {
         name: "selectors",
         words: &["a=b", "a==b", "a!=b", "a in (b,c)", "a notin (b)", "!a", "a>1", "metadata.name=x", "x/y"],
+        grammar: None,
         reader: || Box::new(selectors),
     },
     Target {
@@ -86,6 +98,7 @@ pub const TARGETS: [Target; 17] = [
             ".?a.orValue(",
             "quantity('1Gi')",
         ],
+        grammar: Some(grammar::rule),
         reader: || Box::new(rules),
     },
     Target {
@@ -115,11 +128,13 @@ pub const TARGETS: [Target; 17] = [
             "not",
             "required",
         ],
+        grammar: Some(grammar::schema),
         reader: || Box::new(crd_schemas),
     },
     Target {
         name: "protobuf",
         words: &["k8s\0", "v1", "ConfigMap", "Secret", "\n", "\u{12}", "\u{1a}", "\u{7f}"],
+        grammar: None,
         reader: || Box::new(protobuf_body),
     },
     Target {
@@ -133,6 +148,7 @@ pub const TARGETS: [Target; 17] = [
             "\"start\":",
             "\"v\":\"meta.k8s.io/v1\"",
         ],
+        grammar: None,
         reader: continue_tokens,
     },
     Target {
@@ -145,11 +161,13 @@ pub const TARGETS: [Target; 17] = [
             "\u{35}\u{1}\u{3}",
             "\u{52}\u{6}\u{5}\u{4}",
         ],
+        grammar: None,
         reader: packets::dhcp,
     },
     Target {
         name: "dhcp6",
         words: &["\0\u{1}\0\u{a}\0\u{3}\0\u{1}", "\0\u{3}\0\u{c}", "\0=\0\u{2}\0\u{10}", "\u{b}", "iPXE"],
+        grammar: None,
         reader: || Box::new(packets::dhcp6),
     },
     Target {
@@ -164,20 +182,28 @@ pub const TARGETS: [Target; 17] = [
             "1468\0",
             "\0\u{4}",
         ],
+        grammar: None,
         reader: || Box::new(packets::tftp),
     },
     Target {
         name: "rmcp",
         words: &["\u{6}\0\u{ff}\u{7}", "\u{6}\u{11}", "\u{6}\u{13}", "\u{6}\u{15}", "\0\0\0\u{8}\u{3}"],
+        grammar: None,
         reader: || Box::new(crate::rmcp::datagram),
     },
     Target {
         name: "lldp",
         words: &["\u{4}leaf", "\u{1}\0\n", "\u{3}\0\u{14}\u{4}prov"],
+        grammar: None,
         reader: || Box::new(packets::lldp),
     },
-    Target { name: "tpm", words: &["\0 ", "\0\u{1}"], reader: || Box::new(packets::tpm) },
-    Target { name: "fru", words: &["\u{1}\u{1}", "\u{c1}"], reader: || Box::new(crate::rmcp::inventory) },
+    Target { name: "tpm", words: &["\0 ", "\0\u{1}"], grammar: None, reader: || Box::new(packets::tpm) },
+    Target {
+        name: "fru",
+        words: &["\u{1}\u{1}", "\u{c1}"],
+        grammar: None,
+        reader: || Box::new(crate::rmcp::inventory),
+    },
 ];
 
 /// What an answer is like, whatever its numbers and names.

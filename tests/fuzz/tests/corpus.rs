@@ -1,9 +1,10 @@
 //! Every input that is kept is read, and what must hold of the answer holds.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic")]
 
 use fuzz::corpus;
 use fuzz::targets::TARGETS;
+use machinery::random::Random;
 
 #[test]
 fn the_corpus_is_read() {
@@ -15,4 +16,21 @@ fn the_corpus_is_read() {
             read(&input);
         }
     }
+}
+
+/// Some inputs of every grammar, on half the stack of a thread.
+#[test]
+fn grammars_are_read() {
+    let seed = Random::system().number();
+    println!("seed {seed}");
+    let read = move || {
+        for target in TARGETS {
+            let Some(grammar) = target.grammar else { continue };
+            let (random, mut read) = (Random::seeded(seed), (target.reader)());
+            for _ in 0..40 {
+                read(grammar(&random).as_bytes());
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(read).unwrap().join().unwrap();
 }

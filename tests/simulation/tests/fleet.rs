@@ -1,4 +1,5 @@
-//! Five hundred machines go through all that hosts go through, under the simulation's clock, with faults and a server that is killed.
+//! Five hundred machines go through all that hosts go through, under the simulation's clock, with faults, a server that is killed, and a hostile machine on their
+//! network: no secret of a host reaches another, and none of them is kept out.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -107,8 +108,9 @@ async fn create(life: &Life, count: usize) -> Result<()> {
     let (hosts, secrets): (Objects<BareMetalHost>, Objects<Secret>) =
         (life.manager.objects(), life.manager.objects());
     for host in 0..count {
-        let [secret, host] = objects(host, "http://images/first.raw");
-        secrets.create(&serde_json::from_value(secret)?).await?;
+        let [credentials, user_data, host] = objects(host, "http://images/first.raw");
+        secrets.create(&serde_json::from_value(credentials)?).await?;
+        secrets.create(&serde_json::from_value(user_data)?).await?;
         hosts.create(&serde_json::from_value(host)?).await?;
     }
     Ok(())

@@ -125,7 +125,10 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Clients { names } => clients::run(&workspace_root(), &names),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
-        Command::Fuzz { arguments } => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
+        Command::Fuzz { arguments } => match arguments.split_first() {
+            Some((first, rest)) if first == "--coverage" => suite::coverage(&workspace_root(), rest),
+            _ => suite::run(&workspace_root(), "fuzz", &arguments, &[]),
+        },
         Command::Linearizability { arguments } => linearizability::run(&workspace_root(), &arguments),
         Command::Netboot { mut names, all } => {
             let binary = suite::server(&workspace_root())?;

@@ -31,6 +31,24 @@ pub fn run(root: &Path, name: &str, arguments: &[String], variables: &[(&str, &s
     Ok(())
 }
 
+/// Feeds the reader that `arguments` begin with, with coverage feedback; the others are libFuzzer's. New inputs are in
+/// `target/fuzz/NAME`.
+///
+/// # Errors
+/// Without a name, without a nightly toolchain and cargo-fuzz, or where a fault was found.
+pub fn coverage(root: &Path, arguments: &[String]) -> Result<()> {
+    let (name, rest) = arguments.split_first().context("the name of a reader is missing: --coverage yaml")?;
+    let (found, kept) = (target(root).join("fuzz").join(name), root.join("tests/fuzz/corpus").join(name));
+    std::fs::create_dir_all(&found)?;
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fuzz", "run", "--fuzz-dir", "tests/fuzz/coverage", "read"]);
+    command.args([&found, &kept]).arg("--").args(rest);
+    let status =
+        command.current_dir(root).env("FUZZ_TARGET", name).status().context("rustup cannot be run")?;
+    ensure!(status.success(), "a fault was found, or cargo-fuzz and a nightly toolchain are not installed");
+    Ok(())
+}
+
 /// Runs the test program `program` of the workspace, all of its tests or those whose names contain one of `names`. The whole workspace is
 /// named, so that what `cargo test --workspace` built is not built again with other features.
 ///

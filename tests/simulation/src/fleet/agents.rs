@@ -1,141 +1,177 @@
-//! What the netboot service writes for the machines whose agents run: their enrolment, their reports.
+//! Machines that start, enrol, and do what they are told, through the services that a process has.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use agent::protocol::{Action, Enrolment, Progress, Report, State};
+use anyhow::{Result, ensure};
 use chrono::{DateTime, Utc};
-use engine::{Manager, NamespacedName, Objects};
-use machinery::clock::rfc3339;
-use schemas::netboot::Agent;
-use serde_json::{Value, json};
+use engine::Manager;
+use futures::FutureExt as _;
+use netboot::agents::Refusal;
+use serde_json::json;
 
+use super::hostile::{Hostile, SECRET};
 use super::mac;
-use super::machines::Machines;
+use super::machines::{Doing, Machines};
+use super::wire::{Wire, address, token};
 
 /// How often agents are looked at.
 const TICK: Duration = Duration::from_secs(1);
 /// How often an agent says that it lives.
 const HEARTBEAT: i64 = 10;
 
-/// Speaks for the agents of `count` machines, until it is dropped.
+/// Runs the agents of `count` machines, and a hostile machine beside them, until it is dropped.
+///
+/// # Errors
+/// What a machine was told that it must not be told.
 pub async fn serve(manager: &Manager, machines: &Machines, count: usize) -> Result<()> {
-    let agents: Objects<Agent> = manager.objects();
-    agents.wait_until_synced().await;
+    let wire = Wire::start(manager, count + 1).await?;
+    let hostile = Hostile::new(manager, count);
     loop {
         let now = manager.clock().now();
         machines.set_time(now);
         for number in 0..count {
-            step(&agents, machines, &mac(number), now).await?;
+            step(&wire, machines, number, now).await?;
         }
+        hostile.step(&wire, machines).await?;
         manager.clock().sleep(TICK).await;
     }
 }
 
-async fn step(agents: &Objects<Agent>, machines: &Machines, mac: &str, now: DateTime<Utc>) -> Result<()> {
-    let (calls_at, boot) = machines.with(mac, |machine| (machine.calls_at, machine.boot.clone()));
-    let key = NamespacedName::new("", mac.replace(':', "-"));
-    if calls_at.is_some_and(|at| at <= now) {
-        let boot = machines.calls(mac);
-        return enrol(agents, &key, mac, &boot, now).await;
-    }
-    let (Some(boot), Some(agent)) = (boot, agents.get(&key)) else { return Ok(()) };
-    work(agents, machines, &agent, mac, &boot, now).await
+/// What the certificate of a machine's start is known by.
+pub(super) fn certificate(mac: &str, boot: &str) -> String {
+    format!("{mac} {boot}")
 }
 
-async fn enrol(
-    agents: &Objects<Agent>,
-    key: &NamespacedName,
-    mac: &str,
-    boot: &str,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    if agents.get(key).is_none() {
-        let mut agent = Agent::default();
-        agent.metadata.name = Some(key.name.clone());
-        agents.create_if_absent(&agent).await?;
+async fn step(wire: &Wire, machines: &Machines, number: usize, now: DateTime<Utc>) -> Result<()> {
+    let mac = mac(number);
+    let (calls_at, boot) = machines.with(&mac, |machine| (machine.calls_at, machine.boot.clone()));
+    if calls_at.is_some_and(|at| at <= now) {
+        return start(wire, machines, number).await;
     }
-    let status = json!({"status": {
-        "bootMACAddress": mac, "macAddresses": [mac], "bootID": boot, "lastSeenTime": rfc3339(now), "provenBy": "Token",
-        "instruction": null,
-    }});
-    agents.merge(key, Some("status"), status).await?;
+    let Some(boot) = boot else { return Ok(()) };
+    work(wire, machines, number, &boot, now).await
+}
+
+/// The machine asks what to boot, and starts the agent where it is told to.
+async fn start(wire: &Wire, machines: &Machines, number: usize) -> Result<()> {
+    let (mac, from) = (mac(number), address(number).into());
+    let script = wire.script(number, from).await?;
+    if !script.contains("/boot/kernel/") {
+        machines.calls(&mac, None);
+        return Ok(());
+    }
+    let token = token(&script);
+    machines.heard().lock().extend(token.clone().map(|token| (number, token)));
+    let boot = machines.boot(&mac);
+    let said = Enrolment {
+        token,
+        boot_mac_address: mac.clone(),
+        mac_addresses: vec![mac.clone()],
+        boot_id: boot.clone(),
+        ..Enrolment::default()
+    };
+    // One that is not let in asks again.
+    if wire.agents.enrol(&certificate(&mac, &boot), from, &said).await.is_ok() {
+        machines.calls(&mac, Some(boot));
+    }
     Ok(())
 }
 
 /// An instruction takes as long as it takes, and is reported when it begins and ends.
-async fn work(
-    agents: &Objects<Agent>,
-    machines: &Machines,
-    agent: &Arc<Agent>,
-    mac: &str,
-    boot: &str,
-    now: DateTime<Utc>,
-) -> Result<()> {
-    let status = agent.status.clone().unwrap_or_default();
-    let instruction = agent.spec.instruction.clone().filter(|wanted| wanted.boot_id.as_deref() == Some(boot));
-    let known = status.instruction.unwrap_or_default();
-    let began = parsed(known.start_time.as_deref());
-    let report = match instruction {
-        Some(wanted) if wanted.id != known.id => {
-            Some(json!({"id": wanted.id, "state": "Running", "startTime": rfc3339(now)}))
-        }
-        Some(wanted)
-            if known.state == "Running"
-                && began.is_some_and(|at| (now - at).num_seconds() >= duration(&wanted.action)) =>
-        {
-            let outcome = carry_out(machines, mac, &wanted);
-            Some(
-                json!({"id": wanted.id, "state": outcome, "startTime": known.start_time, "endTime": rfc3339(now), "message": "simulated"}),
-            )
+async fn work(wire: &Wire, machines: &Machines, number: usize, boot: &str, now: DateTime<Utc>) -> Result<()> {
+    let mac = mac(number);
+    let certificate = certificate(&mac, boot);
+    let doing = machines.with(&mac, |machine| machine.doing.clone());
+    let after = doing.as_ref().map(|doing| doing.instruction.id.clone()).unwrap_or_default();
+    let next = match wire.agents.instruction(&certificate, &after).now_or_never() {
+        Some(Ok(Some(instruction))) => Some(Doing { instruction, since: now, state: State::Running }),
+        Some(Err(Refusal::Unknown)) => {
+            // Its object is gone: the machine starts anew, as a person would have it do.
+            machines.restart(&mac);
+            return Ok(());
         }
         _ => None,
     };
-    let seen = parsed(status.last_seen_time.as_deref());
-    if report.is_none() && seen.is_some_and(|at| (now - at).num_seconds() < HEARTBEAT) {
+    let ended = |doing: &Doing| {
+        doing.state == State::Running
+            && (now - doing.since).num_seconds() >= duration(&doing.instruction.action)
+    };
+    let news = match (next, doing) {
+        (Some(next), _) => Some(next),
+        (None, Some(doing)) if ended(&doing) => {
+            let state = carry_out(wire, machines, number, &certificate, &doing).await?;
+            Some(Doing { state, ..doing })
+        }
+        _ => None,
+    };
+    if news.is_none() && now.timestamp() % HEARTBEAT != 0 {
         return Ok(());
     }
-    let mut patch = json!({"status": {"lastSeenTime": rfc3339(now)}});
-    if let Some(report) = report {
-        if report["state"] == "Done"
-            && agent.spec.instruction.as_ref().is_some_and(|wanted| wanted.action == "Inspect")
-        {
-            patch["status"]["hardware"] =
-                json!({"ramMebibytes": 4096, "cpu": {"arch": "x86_64", "count": 8}});
-        }
-        patch["status"]["instruction"] = report;
+    let report = news.as_ref().map(report).unwrap_or_default();
+    let told = wire.agents.report(&certificate, report).await;
+    let Some(news) = news.filter(|_| told.is_ok()) else { return Ok(()) };
+    let leaves = (news.state == State::Done).then(|| news.instruction.action.clone());
+    machines.with(&mac, |machine| machine.doing = Some(news));
+    match leaves {
+        Some(Action::Restart) => machines.restart(&mac),
+        Some(Action::PowerOff) => machines.stop(&mac),
+        _ => {}
     }
-    agents.merge(&NamespacedName::of(agent.as_ref()), Some("status"), patch).await?;
     Ok(())
 }
 
-fn parsed(text: Option<&str>) -> Option<DateTime<Utc>> {
-    machinery::clock::parse_rfc3339(text?)
+fn report(doing: &Doing) -> Report {
+    let is_inspected = doing.state == State::Done && doing.instruction.action == Action::Inspect;
+    Report {
+        instruction: Some(Progress {
+            id: doing.instruction.id.clone(),
+            state: doing.state,
+            message: "simulated".into(),
+            done: 0,
+            total: 0,
+        }),
+        inventory: is_inspected.then(|| json!({"ramMebibytes": 4096, "cpu": {"arch": "x86_64", "count": 8}})),
+        log: Vec::new(),
+    }
 }
 
 /// Seconds.
-fn duration(action: &str) -> i64 {
+fn duration(action: &Action) -> i64 {
     match action {
-        "Deploy" => 90,
-        "Clean" => 5,
+        Action::Deploy(_) => 90,
+        Action::Clean { .. } => 5,
         _ => 2,
     }
 }
 
-fn carry_out(machines: &Machines, mac: &str, wanted: &schemas::netboot::AgentInstruction) -> Value {
-    if wanted.action != "Restart" && machines.happens(machines.faults().instruction) {
-        return "Failed".into();
+async fn carry_out(
+    wire: &Wire,
+    machines: &Machines,
+    number: usize,
+    certificate: &str,
+    doing: &Doing,
+) -> Result<State> {
+    let (mac, action) = (mac(number), &doing.instruction.action);
+    if *action != Action::Restart && machines.happens(machines.faults().instruction) {
+        return Ok(State::Failed);
     }
-    let url = wanted.image.as_ref().map(|image| image.url.clone());
-    match wanted.action.as_str() {
-        "Clean" => machines.with(mac, |machine| machine.disk = None),
-        "Deploy" => machines.with(mac, |machine| {
-            machine.disk = url;
-            machine.written += 1;
-        }),
-        "Restart" => machines.restart(mac),
-        "PowerOff" => machines.stop(mac),
+    match action {
+        Action::Clean { .. } => machines.with(&mac, |machine| machine.disk = None),
+        Action::Deploy(deployment) => {
+            let Ok(Some(drive)) = wire.agents.config_drive(certificate, "http://10.2.255.254:8080").await
+            else {
+                return Ok(State::Failed);
+            };
+            let own = format!("{SECRET}{number}\n");
+            let user_data = drive.files.get("openstack/latest/user_data");
+            ensure!(user_data.is_some_and(|text| text.contains(&own)), "{mac} was told {user_data:?}");
+            machines.with(&mac, |machine| {
+                machine.disk = Some(deployment.image.url.clone());
+                machine.written += 1;
+            });
+        }
         _ => {}
     }
-    "Done".into()
+    Ok(State::Done)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::protocol::{Instruction, State};
 use bmc::Bmc;
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
@@ -41,6 +42,19 @@ pub struct Machine {
     starts: u64,
     /// How often an image was written to its end.
     pub written: usize,
+    /// What its agent does, or did last.
+    pub doing: Option<Doing>,
+}
+
+/// An instruction that an agent carries out.
+#[derive(Clone, Debug)]
+pub struct Doing {
+    /// Which.
+    pub instruction: Instruction,
+    /// Since when.
+    pub since: DateTime<Utc>,
+    /// How it fares.
+    pub state: State,
 }
 
 /// All machines, by the address of their BMC.
@@ -50,6 +64,7 @@ pub struct Machines {
     random: Arc<Random>,
     faults: Faults,
     now: Arc<Mutex<DateTime<Utc>>>,
+    heard: Arc<Mutex<Vec<(usize, String)>>>,
 }
 
 impl Machines {
@@ -61,6 +76,7 @@ impl Machines {
             random: Arc::new(Random::seeded(seed)),
             faults,
             now: Arc::new(Mutex::new(now)),
+            heard: Arc::default(),
         }
     }
 
@@ -77,6 +93,11 @@ impl Machines {
     /// Draws a number below `below`.
     pub fn draw(&self, below: u64) -> u64 {
         self.random.number() % below.max(1)
+    }
+
+    /// The tokens that machines were told in clear, by machine: somebody on the wire hears them.
+    pub fn heard(&self) -> &Mutex<Vec<(usize, String)>> {
+        &self.heard
     }
 
     /// Time goes on.
@@ -99,7 +120,7 @@ impl Machines {
             }
             machine.is_on = true;
             machine.starts += 1;
-            machine.boot = None;
+            (machine.boot, machine.doing) = (None, None);
             let from = machine.once.take().or(machine.always).unwrap_or(Boot::Network);
             let comes = from == Boot::Network && !hangs;
             machine.calls_at =
@@ -111,7 +132,7 @@ impl Machines {
     pub fn stop(&self, mac: &str) {
         self.with(mac, |machine| {
             machine.is_on = false;
-            machine.boot = None;
+            (machine.boot, machine.doing) = (None, None);
             machine.calls_at = None;
         });
     }
@@ -122,14 +143,14 @@ impl Machines {
         self.start(mac);
     }
 
-    /// The agent calls: its start's name.
-    pub fn calls(&self, mac: &str) -> String {
-        self.with(mac, |machine| {
-            let boot = format!("start-{}", machine.starts);
-            machine.boot = Some(boot.clone());
-            machine.calls_at = None;
-            boot
-        })
+    /// The name of the machine's start.
+    pub fn boot(&self, mac: &str) -> String {
+        self.with(mac, |machine| format!("start-{}", machine.starts))
+    }
+
+    /// The agent was let in, or is asked for: its start's name, once it is.
+    pub fn calls(&self, mac: &str, boot: Option<String>) {
+        self.with(mac, |machine| (machine.boot, machine.calls_at) = (boot, None));
     }
 
     async fn answer(&self) -> Result<(), Fault> {

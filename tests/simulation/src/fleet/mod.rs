@@ -1,10 +1,13 @@
 //! A fleet of bare metal under the simulation's clock: machines that go on whatever happens to the server, and the service that speaks
-//! for their agents.
+//! for their agents: the real one, and a hostile machine on its network.
 
 mod agents;
+mod hostile;
 mod machines;
+mod wire;
 
 pub use agents::serve;
+pub use hostile::SECRET;
 pub use machines::{Faults, Machines};
 
 use serde_json::{Value, json};
@@ -22,8 +25,8 @@ pub fn name(number: usize) -> String {
     format!("host-{number}")
 }
 
-/// The credentials and the host of machine `number`, which is to run `image`.
-pub fn objects(number: usize, image: &str) -> [Value; 2] {
+/// The credentials, the user data and the host of machine `number`, which is to run `image`.
+pub fn objects(number: usize, image: &str) -> [Value; 3] {
     let name = name(number);
     let secret = format!("{name}-bmc");
     [
@@ -33,12 +36,18 @@ pub fn objects(number: usize, image: &str) -> [Value; 2] {
             "stringData": {"username": "admin", "password": "password"},
         }),
         json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": format!("{name}-user-data"), "namespace": NAMESPACE},
+            "stringData": {"userData": format!("#cloud-config\n# {SECRET}{number}\n")},
+        }),
+        json!({
             "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {
                 "online": true,
                 "bootMACAddress": mac(number),
                 "bmc": {"address": format!("redfish://10.1.{}.{}/redfish/v1/Systems/1", number >> 8, number & 0xff), "credentialsName": secret},
+                "userData": {"name": format!("{name}-user-data")},
                 "image": {"url": image, "checksum": "00", "checksumType": "sha256"},
             },
         }),

@@ -1,0 +1,100 @@
+//! The provisioning network: each machine has its address, and asks the services from there.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use bytes::Bytes;
+use chrono::TimeDelta;
+use engine::Manager;
+use http::Request;
+use http_body_util::{BodyExt as _, Empty};
+use netboot::MacAddress;
+use netboot::agents::Agents;
+use netboot::boot_files::BootFiles;
+use netboot::client::Processor;
+use netboot::dhcp4::server::Addresses;
+use netboot::directory::Kube;
+use netboot::http::site::{Peer, Site};
+use netboot::machine::{Directory, Lease};
+use netboot::metadata::Metadata;
+
+use super::mac;
+
+/// The services of one life of the server, as machines reach them.
+pub(super) struct Wire {
+    pub(super) agents: Arc<Agents>,
+    site: Site,
+    _leases: tempfile::TempDir,
+}
+
+/// The address of machine `number`.
+pub(super) fn address(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a02_0000 + u32::try_from(number).unwrap_or(0) + 1)
+}
+
+impl Wire {
+    /// Starts the services; `count` machines have leases.
+    pub(super) async fn start(manager: &Manager, count: usize) -> Result<Self> {
+        let kube = Kube::start(manager, true).await;
+        let known = kube.leases().len();
+        for number in known..count {
+            kube.write_lease(lease(manager, number)?).await?;
+        }
+        let folder = tempfile::tempdir()?;
+        let directory: Arc<dyn Directory> = Arc::new(kube.clone());
+        let addresses =
+            Addresses::open(directory.clone(), manager.clock().clone(), &folder.path().join("leases"))?;
+        let metadata = Metadata::start(manager, kube.clone(), addresses.clone()).await;
+        let agents = Agents::start(manager, kube, addresses, metadata.clone()).await;
+        let file = |name: &str| [(Processor::X86_64, PathBuf::from(name))].into();
+        let boot = BootFiles { kernels: file("kernel"), initial: file("initrd"), ..BootFiles::default() };
+        let site = Site {
+            boot,
+            tftp: Default::default(),
+            images: None,
+            directory,
+            metadata: Some(metadata),
+            media: None,
+            agents: Some(agents.clone()),
+            personal: None,
+            http_port: 8080,
+            https_port: Some(8443),
+        };
+        Ok(Self { agents, site, _leases: folder })
+    }
+
+    /// What is answered to a question over HTTP.
+    pub(super) async fn ask(&self, path: &str, from: IpAddr) -> Result<String> {
+        let local = ([10, 2, 255, 254], 8080).into();
+        let peer = Peer { address: (from, 40000).into(), local, certificate: None };
+        let response = self.site.answer(Request::get(path).body(Empty::<Bytes>::new())?, &peer).await;
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// The script that machine `number` is given, when it is asked for from an address.
+    pub(super) async fn script(&self, number: usize, from: IpAddr) -> Result<String> {
+        self.ask(&format!("/boot/script/{}.ipxe", mac(number).replace(':', "-")), from).await
+    }
+}
+
+/// The token that a script has.
+pub(super) fn token(script: &str) -> Option<String> {
+    let after = script.split("firstlight.token=").nth(1)?;
+    after.split_ascii_whitespace().next().map(str::to_owned)
+}
+
+fn lease(manager: &Manager, number: usize) -> Result<Lease> {
+    Ok(Lease {
+        mac: mac(number).parse::<MacAddress>().map_err(|error| anyhow!("{error}"))?,
+        address: address(number),
+        expires: manager.clock().now() + TimeDelta::days(365),
+        host_name: None,
+        interface: "eth0".into(),
+        relay: None,
+        architecture: None,
+        vendor_class: None,
+    })
+}
