@@ -1,5 +1,6 @@
 //! Clusters that were handed over belong to the server that has them now: nobody may work on them here, too, or make them again.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -24,7 +25,10 @@ struct HandedOver {
 fn read(journal: &Path) -> Result<Option<HandedOver>> {
     let content = match std::fs::read(journal) {
         Ok(content) => content,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // A directory that cannot be there is refused where it is made.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", journal.display())),
     };
     let opened = Journal::open(Box::new(MemoryDisk::holding(content)));

@@ -233,6 +233,15 @@ const FAULTS: &[&str] = &[
     "unsupported role reference kind",
     "content is not a list",
     "failed to create typed patch object",
+    // Of a strategic merge patch.
+    "unknown patch type",
+    "list element types are not identical",
+    "cannot merge lists without merge key",
+    "does not contain declared merge key",
+    "merging lists cannot yet be specified",
+    "expected a []interface",
+    "value for key",
+    "doesn't match $setElementOrder list",
 ];
 
 /// Whether the server says that something is its own fault which is the asker's. 501: a method that HTTP knows and the API does not; 504: a request
