@@ -70,7 +70,7 @@ impl Inner {
     /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
     async fn settle(&self, revision: Revision) -> bool {
         let trim = if self.is_tight() { self.trimmable(0) } else { None };
-        let flight = self.head.lock().take_quiet(revision, trim);
+        let flight = self.head.lock().take_quiet(&self.state, trim);
         if let Some(flight) = flight {
             self.fly(flight).await;
             self.flush().await;
@@ -84,6 +84,15 @@ impl Inner {
         self.state.read().revision == revision || self.awaiting_quiet.swap(true, Ordering::AcqRel)
     }
 
+    /// Revisions that do not increase stop the store: readers would see an order that no writer made.
+    fn disorder(&self, flight: &Flight) -> Option<CommitError> {
+        if flight.is_empty() {
+            return None;
+        }
+        let order = self.state.read().check_order(&flight.events, flight.batch.revision);
+        order.err().map(|reason| CommitError::Poisoned(reason.into()))
+    }
+
     /// Publishes and answers, in this order: whoever hears of a write can read it.
     fn finish(&self, flight: Flight, result: Result<(), EngineError>) {
         let failure = match result {
@@ -91,8 +100,9 @@ impl Inner {
             Err(error @ EngineError::Full { .. }) => Some(CommitError::Full(error.to_string().into())),
             Err(error) => Some(CommitError::Poisoned(error.to_string().into())),
         };
+        let failure = failure.or_else(|| self.disorder(&flight));
         match &failure {
-            None if flight.batch.changes.is_empty() && flight.batch.trim.is_none() => {}
+            None if flight.is_empty() => {}
             // Nobody waits for it, and what is queued does not build on it.
             Some(CommitError::Full(_)) if flight.batch.quiet => {}
             None => {

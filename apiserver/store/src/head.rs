@@ -183,16 +183,25 @@ impl Head {
             }
             flight.replies.push((staged.reply, staged.answer));
         }
-        flight.batch.revision = flight.batch.changes.last().map_or(Revision::NONE, |change| change.revision);
-        flight.batch.trim = trim(flight.events.len());
+        // Refused transactions alone have no revision: nothing is written for them, so nothing may be trimmed with them.
+        if let Some(last) = flight.batch.changes.last() {
+            flight.batch.revision = last.revision;
+            flight.batch.trim = trim(flight.events.len());
+        }
         Some(flight)
     }
 
     /// An empty batch for the engine's own sake, where nothing else is under way.
-    pub(crate) fn take_quiet(&mut self, revision: Revision, trim: Option<Revision>) -> Option<Flight> {
+    pub(crate) fn take_quiet(
+        &mut self,
+        state: &parking_lot::RwLock<State>,
+        trim: Option<Revision>,
+    ) -> Option<Flight> {
         if self.failure.is_some() || std::mem::replace(&mut self.flushing, true) {
             return None;
         }
+        // Read here, since a write that came before this lock has moved it.
+        let revision = state.read().revision;
         let batch = Batch { revision, trim, quiet: true, ..Batch::default() };
         Some(Flight { batch, events: Vec::new(), replies: Vec::new() })
     }

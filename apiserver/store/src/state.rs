@@ -147,6 +147,19 @@ impl State {
         }
     }
 
+    /// Whether `events` and the `revision` of their batch continue what is published; the text of the error says which does not.
+    pub(crate) fn check_order(&self, events: &[(Arc<Event>, i64)], revision: Revision) -> Result<(), String> {
+        let revisions = events.iter().map(|(event, _)| event.revision());
+        let mut last = self.revision;
+        for next in revisions {
+            if next <= last {
+                return Err(format!("the event of revision {next} follows revision {last}"));
+            }
+            last = next;
+        }
+        if revision < last { Err(format!("a batch of revision {revision} follows {last}")) } else { Ok(()) }
+    }
+
     /// Makes durable events visible, all at once for whoever holds no lock.
     pub(crate) fn publish(
         &mut self,
@@ -155,7 +168,6 @@ impl State {
         trim: Option<Revision>,
     ) {
         for (event, time) in events {
-            debug_assert!(event.revision() > self.revision, "revisions increase");
             self.apply(event);
             self.history.push(event.clone(), *time, &self.limits);
             self.watchers.send(event);

@@ -48,10 +48,14 @@ struct Gated {
 
 impl Gated {
     async fn new() -> Self {
+        Self::with(HistoryLimits::default()).await
+    }
+
+    async fn with(limits: HistoryLimits) -> Self {
         let (begun, begun_receiver) = mpsc::channel();
         let (through, through_receiver) = mpsc::channel();
         let gate = Gate { inner: Memory::new(), begun, through: Mutex::new(through_receiver) };
-        let store = Store::open(gate, Clock::system()).await.unwrap();
+        let store = Store::open_with(gate, Clock::system(), limits).await.unwrap();
         Self { store, begun: Arc::new(Mutex::new(begun_receiver)), through }
     }
 
@@ -119,4 +123,23 @@ async fn a_refusal_is_not_heard_before_its_reason_can_be_read() {
     gated.through.send(()).unwrap();
     assert!(matches!(refused.await.unwrap(), Err(CommitError::AlreadyExists { .. })));
     assert_eq!(built_upon.await.unwrap().unwrap()[0].revision(), Revision(3));
+}
+
+#[tokio::test]
+async fn refusals_alone_leave_revision_and_history_as_they_are() {
+    // Every event may be trimmed at once.
+    let gated = Gated::with(HistoryLimits { bytes: 0, ..HistoryLimits::default() }).await;
+    let store = gated.store.clone();
+    let first = gated.start(create(1)).await;
+    assert_eq!(gated.batch().await, 1);
+    let refused = gated.start(create(1)).await;
+    gated.through.send(()).unwrap();
+    let revision = first.await.unwrap().unwrap()[0].revision();
+    assert!(matches!(refused.await.unwrap(), Err(CommitError::AlreadyExists { .. })));
+    assert_eq!(store.revision(), revision);
+    assert_eq!(store.list(&Prefix::all(), &Page::default()).revision, revision);
+    let next = gated.start(create(2)).await;
+    gated.batch().await;
+    gated.through.send(()).unwrap();
+    assert!(next.await.unwrap().unwrap()[0].revision() > revision);
 }
