@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -476,7 +477,7 @@ async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Opti
 }
 
 /// A program of UEFI with nothing in it, for sections to be added to.
-pub fn stub() -> Vec<u8> {
+fn stub() -> Vec<u8> {
     let mut stub = vec![0; 1024];
     stub[..2].copy_from_slice(b"MZ");
     stub[0x3c] = 0x80;
@@ -489,21 +490,26 @@ pub fn stub() -> Vec<u8> {
     stub
 }
 
-#[tokio::test(start_paused = true)]
-async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
-    let folder = tempfile::tempdir().unwrap();
+/// What machines boot, in files of `folder`.
+pub fn boot_files(folder: &Path) -> BootFiles {
     let file = |name: &str, content: &[u8]| {
-        std::fs::write(folder.path().join(name), content).unwrap();
-        [(Processor::X86_64, folder.path().join(name))]
+        std::fs::write(folder.join(name), content).unwrap();
+        [(Processor::X86_64, folder.join(name))]
     };
-    let boot = BootFiles {
+    BootFiles {
         stubs: file("stub", &stub()).into(),
         kernels: file("kernel", &[7; 3000]).into(),
         initial: file("initramfs", &[8; 3000]).into(),
         unified: file("unified", &[9; 3000]).into(),
         arguments: "quiet".into(),
         ..BootFiles::default()
-    };
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let boot = boot_files(folder.path());
     let manager = manager().await;
     host(&manager, "inspecting").await;
     let secrets: Objects<Secret> = manager.objects();

@@ -10,8 +10,6 @@ use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Event;
 use netboot::MacAddress;
 use netboot::agents::{Agents, Refusal};
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
 use netboot::directory::Kube;
 use netboot::http::site::{Peer, Site};
 use netboot::limits;
@@ -21,8 +19,8 @@ use schemas::netboot::{Agent, DHCPLease};
 use serde_json::json;
 
 use crate::api::{
-    ADDRESS, HTTP, MAC, MINE, alerted, ask, by, enrolment, host, is_host, lease, manager, services, stub,
-    token_of_script, with,
+    ADDRESS, HTTP, MAC, MINE, alerted, ask, boot_files, by, enrolment, host, is_host, lease, manager,
+    services, token_of_script, with,
 };
 
 /// The hostile machine's own.
@@ -177,18 +175,7 @@ async fn a_machine_that_can_be_told_no_token_waits_for_a_person_in_each_start() 
 #[tokio::test(start_paused = true)]
 async fn a_unified_image_has_the_token_of_the_machine_that_loads_it() {
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, content: &[u8]| {
-        std::fs::write(folder.path().join(name), content).unwrap();
-        [(Processor::X86_64, folder.path().join(name))]
-    };
-    let boot = BootFiles {
-        stubs: file("stub", &stub()).into(),
-        kernels: file("kernel", &[7; 3000]).into(),
-        initial: file("initramfs", &[8; 3000]).into(),
-        unified: file("unified", &[9; 3000]).into(),
-        arguments: "quiet".into(),
-        ..BootFiles::default()
-    };
+    let boot = boot_files(folder.path());
     let (_manager, site) = network("inspecting", true).await;
     let personal = site.personal.clone().unwrap();
     let personal = Personal { boot: boot.clone(), ..personal };

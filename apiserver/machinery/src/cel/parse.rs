@@ -10,7 +10,7 @@ const PRIMARY: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', N
                        STRING, BYTES, IDENTIFIER}";
 
 /// Words that name nothing.
-const RESERVED: [&str; 17] = [
+pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",

@@ -5,6 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use super::parse::RESERVED;
 use crate::schema::{Kind, Schema};
 
 /// A type. `'s` is the schema that objects are typed by.
@@ -132,31 +133,7 @@ impl<'s> Type<'s> {
 
 /// A property's name in rules.
 pub fn escape(property: &str) -> String {
-    const RESERVED: [&str; 22] = [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-        "__",
-    ];
-    if RESERVED.contains(&property) {
+    if ["true", "false", "null", "in", "__"].contains(&property) || RESERVED.contains(&property) {
         return format!("__{property}__");
     }
     property
