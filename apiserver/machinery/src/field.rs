@@ -1,5 +1,7 @@
 //! What is wrong with one field of an object, in the words of Kubernetes' `field.Error`.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::limits::MAX_ALLOWED_TEXT;
@@ -158,5 +160,16 @@ impl std::fmt::Display for FieldError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let field = if self.field.is_empty() { "<nil>" } else { &self.field };
         write!(f, "{field}: {}", self.body())
+    }
+}
+
+/// Several errors in one text, each once, as Go's `utilerrors.Aggregate` writes them.
+pub fn aggregate(errors: &[String]) -> String {
+    let mut seen = HashSet::new();
+    let unique: Vec<&str> = errors.iter().map(String::as_str).filter(|text| seen.insert(*text)).collect();
+    match unique.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        many => format!("[{}]", many.join(", ")),
     }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::field::FieldError;
+use crate::field::{FieldError, aggregate};
 
 /// An error of the API server as clients see it.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,21 +85,7 @@ impl Status {
     /// 422 with one cause a field error. `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let resource = GroupResource { group, resource: kind };
-        let list = match errors {
-            [one] => one.to_string(),
-            many => {
-                let mut unique: Vec<String> = Vec::new();
-                for text in many.iter().map(ToString::to_string) {
-                    if !unique.contains(&text) {
-                        unique.push(text);
-                    }
-                }
-                match &unique[..] {
-                    [one] => one.clone(),
-                    unique => format!("[{}]", unique.join(", ")),
-                }
-            }
-        };
+        let list = aggregate(&errors.iter().map(ToString::to_string).collect::<Vec<_>>());
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let message = format!("{qualified} \"{name}\" is invalid: {list}");
         let mut status = Self::new(422, "Invalid", message).about(resource, name);

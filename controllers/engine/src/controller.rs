@@ -1,5 +1,6 @@
 //! A controller: a kind, what else it watches, and the function that reconciles one object.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -214,17 +215,14 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// The owners of `group` and `kind` that an object has or had.
 pub fn owner_requests<K: Kind>(change: &Change<K>, group: &str, kind: &str) -> Vec<Request> {
-    let mut requests: Vec<Request> = Vec::new();
+    let mut requests = BTreeSet::new();
     for object in change.objects() {
         let namespace = object.meta().namespace.clone().unwrap_or_default();
         for owner in object.meta().owner_references.iter().flatten() {
             if owner.kind == kind && owners::group(owner) == group {
-                let request = NamespacedName::new(namespace.clone(), owner.name.clone());
-                if !requests.contains(&request) {
-                    requests.push(request);
-                }
+                requests.insert(NamespacedName::new(namespace.clone(), owner.name.clone()));
             }
         }
     }
-    requests
+    requests.into_iter().collect()
 }

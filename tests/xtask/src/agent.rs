@@ -32,9 +32,18 @@ pub fn build(root: &Path) -> Result<PathBuf> {
         agent.display()
     );
     let compressed = agent.with_extension("zst");
-    std::fs::write(&compressed, zstd::encode_all(content.as_slice(), LEVEL)?)
-        .with_context(|| format!("cannot write {}", compressed.display()))?;
+    // A file that is written again makes cargo build the server again, which takes minutes.
+    if !is_newer(&compressed, &agent) {
+        std::fs::write(&compressed, zstd::encode_all(content.as_slice(), LEVEL)?)
+            .with_context(|| format!("cannot write {}", compressed.display()))?;
+    }
     Ok(compressed)
+}
+
+/// Whether `made` was written after `source`; no, if one of them cannot be looked at.
+fn is_newer(made: &Path, source: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    time(made).zip(time(source)).is_some_and(|(made, source)| made > source)
 }
 
 fn musl() -> String {

@@ -1,6 +1,6 @@
 //! Nobody grants what they do not have: the checks on writes of roles and bindings.
 
-use machinery::field::quote;
+use machinery::field::{aggregate, quote};
 use machinery::meta;
 use machinery::status::Status;
 use registry::{Admission, Operation, Review, Subresource};
@@ -132,7 +132,7 @@ fn confirm(policy: &Policy, user: &User, namespace: &str, rules: &[Rule]) -> Res
         missing.join("\n")
     );
     if !unresolved.is_empty() {
-        why.push_str(&format!("; resolution errors: [{}]", super::policy::together(&unresolved)));
+        why.push_str(&format!("; resolution errors: [{}]", aggregate(&unresolved)));
     }
     Err(why)
 }

@@ -7,6 +7,7 @@ mod rule;
 
 use std::sync::Arc;
 
+use machinery::field::aggregate;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use store::{EventKind, Page, Prefix, Store, Watcher};
 
@@ -109,11 +110,11 @@ impl Authorizer for Rbac {
         UserRules {
             rules: rules.into_iter().cloned().collect(),
             incomplete: false,
-            error: policy::together(&missing),
+            error: aggregate(&missing),
         }
     }
 }
 
 fn reason(missing: &[String]) -> String {
-    if missing.is_empty() { String::new() } else { format!("RBAC: {}", policy::together(missing)) }
+    if missing.is_empty() { String::new() } else { format!("RBAC: {}", aggregate(missing)) }
 }

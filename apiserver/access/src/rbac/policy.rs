@@ -58,21 +58,6 @@ pub(super) enum Verdict<'p> {
     Denied { missing: Vec<String> },
 }
 
-/// Errors as Go's aggregate writes them.
-pub(super) fn together(errors: &[String]) -> String {
-    let mut unique: Vec<&str> = Vec::new();
-    for error in errors {
-        if !unique.contains(&error.as_str()) {
-            unique.push(error);
-        }
-    }
-    match unique.as_slice() {
-        [one] => (*one).to_owned(),
-        [] => String::new(),
-        many => format!("[{}]", many.join(", ")),
-    }
-}
-
 impl Policy {
     /// Takes note of an object of the group; `None`: it is gone.
     pub(super) fn apply(&mut self, key: &Key, object: Option<&[u8]>) {

@@ -1,6 +1,6 @@
 //! ClusterRoles with an `aggregationRule` have the rules of the roles that it selects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use machinery::meta;
 use machinery::selector::LabelSelector;
@@ -76,14 +76,14 @@ impl Roles {
     }
 
     fn gathered(&self, name: &str, selectors: &[LabelSelector]) -> Vec<Value> {
-        let mut rules: Vec<Value> = Vec::new();
+        let (mut rules, mut seen) = (Vec::new(), HashSet::new());
         for selector in selectors {
             let selected = self
                 .roles
                 .iter()
                 .filter(|(other, role)| *other != name && selector.matches(Some(&role.labels)));
             for rule in selected.flat_map(|(_, role)| &role.rules) {
-                if !rules.contains(rule) {
+                if seen.insert(rule) {
                     rules.push(rule.clone());
                 }
             }

@@ -142,6 +142,10 @@ async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
     let answer = harness.post(MAPS, &object).await;
     assert_eq!(answer.code, 201, "{}", answer.text().get(..300).unwrap_or_default());
     assert!(answer.headers.contains_key("warning"));
+    let same: Vec<&str> = (0..100_000).map(|_| "same").collect();
+    let object = json!({"metadata": {"name": "c", "finalizers": same}});
+    let answer = harness.post(MAPS, &object).await;
+    assert_eq!(answer.code, 422);
 }
 
 /// What a client sends in its query and headers is read once.
