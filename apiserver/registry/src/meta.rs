@@ -24,7 +24,7 @@ pub(crate) struct Meta<'a> {
 }
 
 /// One owner reference.
-#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Owner {
     pub(crate) api_version: String,

@@ -2,6 +2,8 @@
 //!
 //! Semantics follow `k8s.io/apimachinery/pkg/util/strategicpatch`.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::lists::{self, enforce_order};
@@ -147,8 +149,9 @@ pub(super) fn without_directives(value: Value) -> Option<Value> {
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Status> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || Status::bad_request("invalid patch format of retainKeys");
-    let keys = keys.as_array().ok_or_else(malformed)?;
-    let retained = |name: &str| keys.iter().any(|key| key == name);
+    let keys: HashSet<&str> =
+        keys.as_array().ok_or_else(malformed)?.iter().filter_map(Value::as_str).collect();
+    let retained = |name: &str| keys.contains(name);
     let stray = patch.iter().any(|(name, value)| {
         let directive = name.starts_with(DELETE_FROM_PRIMITIVE_LIST) || name.starts_with(SET_ELEMENT_ORDER);
         !value.is_null() && !directive && !retained(name)

@@ -1,6 +1,6 @@
 //! Who owns whom: all objects by UID, and what follows for one of them. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use store::Key;
 
@@ -68,26 +68,19 @@ impl Graph {
         let before = self.nodes.insert(uid.clone(), node);
         self.uids.insert(key.clone(), uid.clone());
         let was_waiting = before.as_ref().is_some_and(|before| before.deleting && before.foreground);
-        if let Some(before) = before {
-            let now = &self.nodes[&uid].owners;
-            let gone: Vec<String> = before
-                .owners
-                .iter()
-                .filter(|owner| !now.iter().any(|now| now.uid == owner.uid))
-                .map(|owner| owner.uid.clone())
-                .collect();
+        if let Some(before) = before.filter(|before| before.owners != self.nodes[&uid].owners) {
+            let now: HashSet<String> =
+                self.nodes[&uid].owners.iter().map(|owner| owner.uid.clone()).collect();
+            let uids = before.owners.iter().map(|owner| &owner.uid);
+            let gone: Vec<String> = uids.filter(|owner| !now.contains(*owner)).cloned().collect();
             for owner in gone {
                 self.unlink(&owner, &uid);
                 affected.insert(owner);
             }
             // Another owner, or one that blocks no longer.
-            affected.extend(
-                self.nodes[&uid]
-                    .owners
-                    .iter()
-                    .filter(|owner| !before.owners.contains(owner))
-                    .map(|owner| owner.uid.clone()),
-            );
+            let before: HashSet<&Owner> = before.owners.iter().collect();
+            let changed = self.nodes[&uid].owners.iter().filter(|owner| !before.contains(owner));
+            affected.extend(changed.map(|owner| owner.uid.clone()));
         }
         if waits {
             if !was_waiting {

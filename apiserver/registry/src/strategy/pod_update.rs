@@ -1,5 +1,7 @@
 //! What an update may change of a pod.
 
+use std::collections::HashSet;
+
 use machinery::field::FieldError;
 use serde_json::Value;
 
@@ -28,21 +30,19 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     if deadline(&now["activeDeadlineSeconds"], &before["activeDeadlineSeconds"], &mut errors) {
         return errors;
     }
-    let stays = |toleration: &Value| {
+    let without_seconds = |toleration: &Value| {
         let mut without = toleration.clone();
         without["tolerationSeconds"] = Value::Null;
-        list(now, "tolerations").iter().any(|other| {
-            let mut other = other.clone();
-            other["tolerationSeconds"] = Value::Null;
-            other == without
-        })
+        without
     };
-    if !list(before, "tolerations").iter().all(stays) {
+    let tolerations: HashSet<Value> = list(now, "tolerations").iter().map(without_seconds).collect();
+    if !list(before, "tolerations").iter().all(|before| tolerations.contains(&without_seconds(before))) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(forbidden("spec.tolerations", why));
     }
+    let gates: HashSet<&Value> = list(before, "schedulingGates").iter().collect();
     for (index, gate) in list(now, "schedulingGates").iter().enumerate() {
-        if !list(before, "schedulingGates").contains(gate) {
+        if !gates.contains(gate) {
             let name = gate["name"].as_str().unwrap_or_default();
             let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
             errors.push(forbidden(format!("spec.schedulingGates[{index}].name"), why));

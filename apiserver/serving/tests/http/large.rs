@@ -12,7 +12,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
 use registry::{Admission, Options, Registry, Review};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use serving::{Server, limits};
 use store::{Memory, Store};
 use tokio::task::JoinHandle;
@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use crate::common::{Harness, WIDGETS};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// Works on a large object until it is told to go on.
 struct Slow {
@@ -146,6 +147,24 @@ async fn long_lists_of_one_object_take_no_longer_than_their_bytes() {
     let object = json!({"metadata": {"name": "c", "finalizers": same}});
     let answer = harness.post(MAPS, &object).await;
     assert_eq!(answer.code, 422);
+    let data: Map<String, Value> = (0..60_000).map(|at| (format!("k{at:05}"), json!("v"))).collect();
+    let mut patch = data.clone();
+    patch.insert("$retainKeys".to_owned(), data.keys().rev().cloned().collect());
+    let body = json!({"data": patch}).to_string();
+    let answer = harness.call("PATCH", &format!("{MAPS}/a"), &strategic, body.as_bytes()).await;
+    assert_eq!(answer.code, 200, "{}", answer.text().get(..300).unwrap_or_default());
+    let toleration = |at: usize| json!({"key": format!("k{at:05}"), "operator": "Exists"});
+    let tolerations: Vec<Value> = (0..30_000).map(toleration).collect();
+    let containers = json!([{"name": "c", "image": "i"}]);
+    let mut pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": containers, "tolerations": tolerations}});
+    let answer = harness.post(PODS, &pod).await;
+    assert_eq!(answer.code, 201, "{}", answer.text().get(..300).unwrap_or_default());
+    pod["spec"]["containers"][0]["image"] = json!("other");
+    let merge = [("content-type", "application/merge-patch+json")];
+    let body = pod.to_string();
+    let answer = harness.call("PATCH", &format!("{PODS}/p"), &merge, body.as_bytes()).await;
+    assert_eq!(answer.code, 200, "{}", answer.text().get(..300).unwrap_or_default());
 }
 
 /// What a client sends in its query and headers is read once.
