@@ -11,7 +11,7 @@ use machinery::table::Path;
 use machinery::{cel, crd, decode, patch, protobuf};
 use serde_json::{Value, json};
 
-/// Half of what the threads of tokio have, which run everything here.
+/// Half the stack of a tokio worker thread (2 MiB), on which all of this runs in the server.
 const STACK: usize = 1 << 20;
 
 /// Runs `work` on a thread with half of the usual stack.

@@ -29,7 +29,7 @@ pub(crate) struct Resource {
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// The definition is being deleted: objects can't be created any more.
     pub(crate) terminating: bool,
-    /// Another one for each change of what the definition says and of the names that it has.
+    /// A number that changes with every change of the definition's spec or accepted names.
     shape: u64,
 }
 
@@ -63,7 +63,7 @@ impl Served {
         }
     }
 
-    /// Whether the resource is still what it was when this was looked up, in all its versions.
+    /// Whether the definition is unchanged since this was looked up, in all its versions.
     pub(crate) fn is_current(&self, definitions: &Definitions) -> bool {
         let now = definitions.resource(&self.definition.group, &self.definition.plural);
         now.is_some_and(|now| now.shape == self.resource.shape)

@@ -31,7 +31,7 @@ impl Registry {
         self.0.definitions.read().served(group, version, plural)
     }
 
-    /// Bytes of an object as it is stored; 0 where there is none.
+    /// The size of a stored object in bytes; 0 if it does not exist.
     pub fn stored_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
         let key = crate::keys::object(&served.definition, namespace, name);
         self.0.storage.get(&key).map_or(0, |entry| entry.value.len())

@@ -12,10 +12,9 @@ const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// What the headers name, as they name it; `None` when there are none.
+/// The identity that the `Impersonate-*` headers ask for, with their values unchanged; `None` without such headers.
 ///
-/// Whoever sends such a header means to be somebody else. One that is passed over would make the request run with the rights
-/// of the asker, so each is understood or the request is refused.
+/// If a header were ignored, the request would run with the caller's own rights. So a header that cannot be read refuses the request.
 ///
 /// # Errors
 /// 400 for a header of this kind that is unknown, has no value, stands twice where one is meant, or is no UTF-8.
@@ -58,8 +57,8 @@ fn refused(name: &str, why: &str) -> Status {
     Status::bad_request(format!("the header {name} {why}"))
 }
 
-/// Percent escapes in a header name. A key with an escape that is none stays as it is, as Go's `PathUnescape` fails; `None` for
-/// what is no UTF-8.
+/// Decodes the percent escapes of a header name. A name with an invalid escape is returned unchanged, as kube-apiserver does when
+/// Go's `PathUnescape` fails. `None` if the result is not UTF-8.
 fn unescape(key: &str) -> Option<String> {
     let mut plain = Vec::with_capacity(key.len());
     let mut rest = key.as_bytes();

@@ -346,7 +346,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The type of an item or value; of an optional one that of what it holds.
+    /// The type of a list's item or a map's value. For an optional (`?x`), the type of the value inside.
     fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match (optional, self.check(item, locals)) {
             (true, Type::Optional(inner)) => (*inner).clone(),

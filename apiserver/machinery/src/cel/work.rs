@@ -48,7 +48,7 @@ pub fn is_exceeded() -> bool {
     DONE.get() > MAX_CEL_CALL_WORK
 }
 
-/// The cost of what was done, where cel-go takes less for it.
+/// The work so far as CEL cost, for functions whose cost in cel-go is lower than the work that they do.
 pub fn cost() -> u64 {
     if DONE.get() > FREE { DONE.get() / PER_COST } else { 0 }
 }

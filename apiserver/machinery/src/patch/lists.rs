@@ -99,7 +99,7 @@ fn special_items(
     Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
 }
 
-/// Where items stand in a list, by their key or, where there is none, by their value; the first of those that are the same.
+/// The index of each item in a list, by its merge key, or by its value in a list without one. Of equal items, the first counts.
 struct Places<'k> {
     key: &'k str,
     found: HashMap<String, usize>,

@@ -99,7 +99,7 @@ pub(crate) fn summarise(schema: &mut Schema) {
     schema.has_embedded = has_embedded;
 }
 
-/// A hash of what tells the values' types apart, so that comparing two nodes does not compare everything below them.
+/// A hash over the keywords that decide a value's type. Two nodes with different hashes differ, so nothing below them has to be compared.
 fn structure(schema: &Schema) -> u64 {
     let mut hasher = DefaultHasher::new();
     let kind = schema.kind.map(|kind| kind as u8);

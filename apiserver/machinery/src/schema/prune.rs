@@ -8,8 +8,8 @@ use crate::decode::Problems;
 /// Fields that every object has without its schema saying so.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes what the schema does not specify and returns the paths of what was removed (as many as [`Problems`] takes), sorted, as
-/// `spec.items[0].foo`. `apiVersion`, `kind` and `metadata` of the object and of embedded
+/// Removes fields that the schema does not specify. Returns their paths, sorted, such as `spec.items[0].foo`: as many as [`Problems`]
+/// keeps. `apiVersion`, `kind` and `metadata` of the object and of embedded
 /// resources stay untouched ([`super::coerce`] looks into them).
 pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     let mut pruner = Pruner { removed: Problems::default() };

@@ -267,8 +267,8 @@ fn text(value: &Val<'_>) -> Result<String, Unwritten> {
     Ok(out)
 }
 
-/// Adds a value; `nested` in a list or a map, where it is written as CEL. A value that holds another one twice, again and again, is
-/// endless to write: what was written is looked at before each part.
+/// Appends a value. Inside a list or a map (`nested`) strings are quoted, as in CEL. A small expression can build a value whose text is
+/// enormous, so the length is checked before each part.
 fn add_text(out: &mut String, value: &Val<'_>, nested: bool) -> Result<(), Unwritten> {
     if out.len() > MAX_CEL_TEXT || work::is_exceeded() {
         return Err(Unwritten::TooLong);
