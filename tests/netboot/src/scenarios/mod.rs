@@ -9,6 +9,7 @@ mod faults;
 mod faulty_bmc;
 mod figures;
 mod hardware;
+mod hostile;
 mod ipmi;
 mod redfish;
 mod secure_boot;
@@ -51,6 +52,7 @@ pub const SCENARIOS: &[Named] = &[
     usual("faults", || Box::pin(faults::all())),
     usual("faulty-bmc", || Box::pin(faulty_bmc::all())),
     usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
+    usual("hostile", || Box::pin(hostile::beside_an_honest_machine())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
     usual("virtual-media", || Box::pin(redfish::virtual_media())),
