@@ -40,6 +40,11 @@ const fn usual(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) 
     Named { name, by_default: true, alone: false, run }
 }
 
+/// One whose subject the usual ones or the simulated fleet reach as well; it runs when it is named, or with `--all`.
+const fn further(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
+    Named { name, by_default: false, alone: false, run }
+}
+
 /// One that takes figures; it runs when it is named, or with `--all`.
 const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>) -> Named {
     Named { name, by_default: false, alone: true, run }
@@ -47,20 +52,20 @@ const fn figures(name: &'static str, run: fn() -> BoxFuture<'static, Result<()>>
 
 /// All of them, the longest first.
 pub const SCENARIOS: &[Named] = &[
-    usual("libvirt", || Box::pin(redfish::libvirt())),
+    further("libvirt", || Box::pin(redfish::libvirt())),
     usual("redfish-uefi-http", || Box::pin(redfish::uefi_http())),
-    usual("faults", || Box::pin(faults::all())),
-    usual("faulty-bmc", || Box::pin(faulty_bmc::all())),
+    further("faults", || Box::pin(faults::all())),
+    further("faulty-bmc", || Box::pin(faulty_bmc::all())),
     usual("proxy-dhcp", || Box::pin(dhcp::proxy())),
     usual("hostile", || Box::pin(hostile::beside_an_honest_machine())),
     usual("by-hand-bios", || Box::pin(by_hand::bios())),
     usual("discovery", || Box::pin(discovery::two())),
-    usual("virtual-media", || Box::pin(redfish::virtual_media())),
+    further("virtual-media", || Box::pin(redfish::virtual_media())),
     usual("relay", || Box::pin(dhcp::relay())),
-    usual("ipmi", || Box::pin(ipmi::uefi_http())),
-    usual("lossy-dhcp", || Box::pin(dhcp::lossy())),
+    further("ipmi", || Box::pin(ipmi::uefi_http())),
+    further("lossy-dhcp", || Box::pin(dhcp::lossy())),
     usual("secure-boot", || Box::pin(secure_boot::unsigned_and_signed())),
-    usual("nvme", || Box::pin(hardware::nvme())),
+    further("nvme", || Box::pin(hardware::nvme())),
     usual("tpm", || Box::pin(hardware::tpm())),
     usual("tutorial", || Box::pin(tutorial::three_machines())),
     figures("debian", || Box::pin(debian::cloud_init())),
