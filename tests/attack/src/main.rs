@@ -17,6 +17,7 @@ mod lab;
 mod pulse;
 mod report;
 mod routes;
+mod wide;
 
 use std::path::PathBuf;
 
@@ -49,11 +50,12 @@ struct Arguments {
 
 type Scenario = for<'a> fn(&'a Options) -> LocalBoxFuture<'a, Result<Broken>>;
 
-/// The scenarios. One on the provisioning network (a namespace with a real DHCP client and forged frames) belongs behind the last.
+/// The scenarios. The one on the provisioning network is `cargo xtask netboot hostile`.
 const SCENARIOS: &[(&str, Scenario)] = &[
     ("identity", |options| Box::pin(identity::run(options))),
     ("routes", |options| Box::pin(routes::run(options))),
     ("bodies", |options| Box::pin(bodies::run(options))),
+    ("wide", |options| Box::pin(wide::run(options))),
     ("connections", |options| Box::pin(connections::run(options))),
     ("generated", |options| Box::pin(generated::run(options))),
 ];

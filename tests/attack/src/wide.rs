@@ -1,0 +1,278 @@
+//! Every list of every kind with as many items as a request has room for, all alike and all different: work grows with the items, not with their
+//! square. The lists come from the server's OpenAPI documents, so that a new kind is tried as soon as it is served.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use anyhow::Result;
+use http::Method;
+use machinery::clock::Clock;
+use serde_json::{Map, Value, json};
+
+use crate::caller::{Ask, Caller};
+use crate::lab::{Lab, MINE, Options};
+use crate::report::Broken;
+use crate::routes::{Resource, is_fault, resources, shuffle};
+
+/// Items of a list, as far as [`BYTES`] has room for them.
+const ITEMS: usize = 20_000;
+/// Bytes of all items together: a body may have 3 MiB.
+const BYTES: usize = 2_600_000;
+/// Levels of lists and objects on the way to a list.
+const DEPTH: usize = 8;
+/// How many lists are tried without `--full`.
+const SOME: usize = 40;
+/// Longest time of one request. Work that grows with the square of the items takes longer on any machine; other work takes a tenth.
+const LONGEST: Duration = Duration::from_secs(10);
+/// How many of the slowest are shown.
+const SHOWN: usize = 5;
+
+/// A list: what it belongs to, the way to it, and the schema of its items.
+struct List<'s> {
+    resource: &'s Resource,
+    way: Vec<Step>,
+    items: &'s Value,
+}
+
+#[derive(Clone)]
+enum Step {
+    Field(String),
+    Item,
+}
+
+/// Runs the scenario.
+pub async fn run(options: &Options) -> Result<Broken> {
+    let lab = Lab::start(options).await?;
+    lab.furnish().await?;
+    let mut admin = lab.admin()?;
+    let resources = resources(&mut admin).await?;
+    let documents = documents(&mut admin, &resources).await?;
+    let mut lists = lists(&resources, &documents);
+    let known = lists.len();
+    shuffle(&mut lists, options.seed);
+    if !options.full {
+        lists.truncate(SOME);
+    }
+    let mut broken = Broken::default();
+    let mut slowest: Vec<(Duration, String)> = Vec::new();
+    for list in &lists {
+        let schemas = &documents[&list.resource.root()]["components"]["schemas"];
+        for alike in [false, true] {
+            let object = object(list, schemas, alike);
+            for (what, time, code, is_fault) in send(&mut admin, list, object).await? {
+                let name = format!(
+                    "{} {} {}{}",
+                    what,
+                    list.resource.plural,
+                    shown(&list.way),
+                    if alike { ", all alike" } else { "" }
+                );
+                if time > LONGEST {
+                    broken.add(format!("{name}: {code} after {} ms", time.as_millis()));
+                }
+                if is_fault {
+                    broken.add(format!("{name}: {code}"));
+                }
+                slowest.push((time, name));
+            }
+        }
+    }
+    slowest.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    let first: Vec<String> =
+        slowest.iter().take(SHOWN).map(|(time, name)| format!("{} ms ({name})", time.as_millis())).collect();
+    broken.figures = format!(
+        "{} of {known} lists, {} requests, the longest {}",
+        lists.len(),
+        slowest.len(),
+        first.join(", ")
+    );
+    Ok(broken)
+}
+
+/// The OpenAPI documents of all groups, by their path.
+async fn documents(admin: &mut Caller, resources: &[Resource]) -> Result<BTreeMap<String, Value>> {
+    let mut all = BTreeMap::new();
+    for root in resources.iter().map(Resource::root).collect::<BTreeSet<_>>() {
+        let document = admin.get(&format!("/openapi/v3{root}")).await?;
+        all.insert(root, document);
+    }
+    Ok(all)
+}
+
+fn lists<'s>(resources: &'s [Resource], documents: &'s BTreeMap<String, Value>) -> Vec<List<'s>> {
+    let mut found = Vec::new();
+    for resource in resources.iter().filter(|resource| resource.verbs.contains("create")) {
+        let schemas = &documents[&resource.root()]["components"]["schemas"];
+        let is_its = |schema: &Value| {
+            let kinds = schema["x-kubernetes-group-version-kind"].as_array();
+            kinds.into_iter().flatten().any(|one| {
+                one["group"] == *resource.group
+                    && one["version"] == *resource.version
+                    && one["kind"] == *resource.kind
+            })
+        };
+        let schema =
+            schemas.as_object().into_iter().flatten().map(|(_, schema)| schema).find(|one| is_its(one));
+        if let Some(schema) = schema {
+            walk(schema, schemas, &mut Vec::new(), &mut |way, items| {
+                found.push(List { resource, way: way.to_vec(), items });
+            });
+        }
+    }
+    found
+}
+
+/// What a reference leads to.
+fn followed<'s>(schema: &'s Value, schemas: &'s Value) -> &'s Value {
+    let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
+    match reference.and_then(|reference| reference.rsplit('/').next()) {
+        Some(name) => &schemas[name],
+        None => schema,
+    }
+}
+
+fn walk<'s>(
+    schema: &'s Value,
+    schemas: &'s Value,
+    way: &mut Vec<Step>,
+    found: &mut impl FnMut(&[Step], &'s Value),
+) {
+    let schema = followed(schema, schemas);
+    if way.len() >= DEPTH {
+        return;
+    }
+    if schema["type"] == "array" {
+        found(way, &schema["items"]);
+        way.push(Step::Item);
+        walk(&schema["items"], schemas, way, found);
+        way.pop();
+    }
+    for (name, below) in schema["properties"].as_object().into_iter().flatten() {
+        // What the server writes itself, and what holds itself again.
+        if name == "managedFields"
+            || way.iter().any(|step| matches!(step, Step::Field(before) if before == name))
+        {
+            continue;
+        }
+        way.push(Step::Field(name.clone()));
+        walk(below, schemas, way, found);
+        way.pop();
+    }
+}
+
+/// An object with a full list, and with as little as possible on the way to it.
+fn object(list: &List<'_>, schemas: &Value, alike: bool) -> Value {
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    for index in 0..ITEMS {
+        let item = example(list.items, schemas, if alike { 0 } else { index }, 2);
+        bytes += item.to_string().len() + 1;
+        if bytes > BYTES {
+            break;
+        }
+        items.push(item);
+    }
+    let mut value = Value::Array(items);
+    for step in list.way.iter().rev() {
+        value = match step {
+            Step::Field(name) => json!({name: value}),
+            Step::Item => {
+                let mut one = example(&Value::Null, schemas, 0, 0);
+                if let (Value::Object(one), Value::Object(below)) = (&mut one, value) {
+                    one.extend(below);
+                }
+                json!([one])
+            }
+        };
+    }
+    let mut object = value.as_object().cloned().unwrap_or_default();
+    object.insert("apiVersion".to_owned(), list.resource.api_version().into());
+    object.insert("kind".to_owned(), list.resource.kind.clone().into());
+    let metadata = object.entry("metadata").or_insert_with(|| json!({}));
+    metadata["name"] = "wide".into();
+    Value::Object(object)
+}
+
+/// A value that the schema allows, as far as types go; another one for another number. Objects have their fields down to `depth` levels.
+fn example(schema: &Value, schemas: &Value, number: usize, depth: usize) -> Value {
+    let schema = followed(schema, schemas);
+    match schema["type"].as_str().unwrap_or_default() {
+        "string" if schema["format"] == "date-time" => "2026-01-01T00:00:00Z".into(),
+        "string" if schema["format"] == "byte" => "YQ==".into(),
+        "string" => format!("n{number}").into(),
+        "integer" | "number" => (number + 1).into(),
+        "boolean" => true.into(),
+        "array" => json!([]),
+        _ if depth == 0 => json!({}),
+        _ => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            let scalars = fields.filter(|(_, field)| {
+                let kind = &followed(field, schemas)["type"];
+                ["string", "integer", "number"].iter().any(|scalar| kind == scalar)
+            });
+            Value::Object(
+                scalars
+                    .map(|(name, field)| (name.clone(), example(field, schemas, number, depth - 1)))
+                    .collect::<Map<_, _>>(),
+            )
+        }
+    }
+}
+
+/// What was done, how long it took, how it was answered, and whether that is the server's fault.
+type Outcome = (&'static str, Duration, u16, bool);
+
+/// Makes the object, and where it is taken writes it again in each way.
+async fn send(admin: &mut Caller, list: &List<'_>, object: Value) -> Result<Vec<Outcome>> {
+    const JSON: &str = "application/json";
+    let collection = list.resource.collection(MINE);
+    let one = format!("{collection}/wide");
+    let body = object.to_string();
+    let apply = Ask::new(Method::PATCH, format!("{one}?fieldManager=wide&force=true"))
+        .body("application/apply-patch+yaml", body.clone());
+    let merge = Ask::new(Method::PATCH, &one).body("application/strategic-merge-patch+json", body.clone());
+    let replace = Ask::new(Method::PUT, &one).body(JSON, reversed(object, &list.way).to_string());
+    let all = [
+        ("create", "create", Ask::new(Method::POST, &collection).body(JSON, body)),
+        ("apply", "patch", apply.clone()),
+        ("apply again", "patch", apply),
+        ("strategic merge", "patch", merge),
+        ("replace", "update", replace),
+    ];
+    let clock = Clock::system();
+    let mut outcomes = Vec::new();
+    for (what, _, ask) in all.iter().filter(|(_, verb, _)| list.resource.verbs.contains(*verb)) {
+        let start = clock.monotonic();
+        match admin.send(ask).await {
+            Ok(answer) => outcomes.push((*what, start.elapsed(), answer.code, is_fault(&answer))),
+            // Refused before the body was read. The next request shows whether the server is there.
+            Err(_) => drop(admin.get("/version").await?),
+        }
+    }
+    if list.resource.verbs.contains("delete") {
+        admin.send(&Ask::new(Method::DELETE, &one)).await?;
+    }
+    Ok(outcomes)
+}
+
+/// The object with its list turned round.
+fn reversed(mut object: Value, way: &[Step]) -> Value {
+    let mut place = &mut object;
+    for step in way {
+        place = match step {
+            Step::Field(name) => &mut place[name.as_str()],
+            Step::Item => &mut place[0],
+        };
+    }
+    if let Some(items) = place.as_array_mut() {
+        items.reverse();
+    }
+    object
+}
+
+fn shown(way: &[Step]) -> String {
+    let steps = way.iter().map(|step| match step {
+        Step::Field(name) => format!(".{name}"),
+        Step::Item => "[]".to_owned(),
+    });
+    steps.collect()
+}
