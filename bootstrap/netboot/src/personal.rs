@@ -67,13 +67,16 @@ impl Personal {
             }
             None => boot.path(RASPBERRY_PI, &tftp).map(|path| with_token(&path, &token)).transpose(),
         };
-        match tokio::task::spawn_blocking(make).await.map_err(anyhow::Error::from).flatten() {
-            Ok(made) => made,
-            Err(error) => {
-                tracing::warn!(machine = %mac, error = format!("{error:#}"), "the machine's own boot file cannot be made");
-                None
-            }
+        let made = tokio::task::spawn_blocking(make).await.map_err(anyhow::Error::from).flatten();
+        let made = made.unwrap_or_else(|error| {
+            tracing::warn!(machine = %mac, error = format!("{error:#}"), "the machine's own boot file cannot be made");
+            None
+        });
+        if made.is_none() {
+            // It gets the file of all machines, which carries no token: nobody may expect one from it.
+            self.agents.withdraw_token(mac).await;
         }
+        made
     }
 }
 

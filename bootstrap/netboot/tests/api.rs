@@ -477,7 +477,7 @@ async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Opti
 }
 
 /// A program of UEFI with nothing in it, for sections to be added to.
-fn stub() -> Vec<u8> {
+pub fn stub() -> Vec<u8> {
     let mut stub = vec![0; 1024];
     stub[..2].copy_from_slice(b"MZ");
     stub[0x3c] = 0x80;

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::api::{
     ADDRESS, HTTP, MAC, MINE, alerted, ask, boot_files, by, enrolment, host, is_host, lease, manager,
-    services, token_of_script, with,
+    services, stub, token_of_script, with,
 };
 
 /// The hostile machine's own.
@@ -172,28 +172,59 @@ async fn a_machine_that_can_be_told_no_token_waits_for_a_person_in_each_start() 
     assert_eq!(objects.get(&key).unwrap().spec.approved, None);
 }
 
+/// The unified image as the machine at `from` gets it: its length, and its content as text.
+async fn load(site: &Site, method: http::Method, from: [u8; 4]) -> (String, String) {
+    let peer = Peer { address: (from, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
+    let request = http::Request::builder().method(method).uri("/boot/uki/x86_64.efi");
+    let request = request.body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
+    let response = site.answer(request, &peer).await;
+    let length = response.headers()["content-length"].to_str().unwrap().to_owned();
+    let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
+    (length, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// The token among the arguments of an image.
+fn token(image: &str) -> Option<String> {
+    let (_, after) = image.split_once("quiet firstlight.token=")?;
+    Some(after[..32].to_owned())
+}
+
+/// Services whose boot files are in `folder`.
+fn with_files(site: Site, folder: &std::path::Path) -> Site {
+    let boot = boot_files(folder);
+    let personal = site.personal.clone().unwrap();
+    Site { personal: Some(Personal { boot: boot.clone(), ..personal }), boot, ..site }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_starts_a_signed_image_is_expected_to_show_no_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let (manager, site) = network("inspecting", true).await;
+    let site = with_files(site, folder.path());
+    // Its firmware refuses what nobody has signed; the site signs it then.
+    let refused = token(&load(&site, http::Method::GET, MINE).await.1).expect("a token");
+    let mut signed = stub();
+    // The size of the table of certificates, a directory of the optional header.
+    signed[0x98 + 148..0x98 + 152].copy_from_slice(&1200u32.to_le_bytes());
+    std::fs::write(folder.path().join("unified"), &signed).unwrap();
+    let (length, text) = load(&site, http::Method::GET, MINE).await;
+    assert_eq!((length, token(&text)), (signed.len().to_string(), None));
+    let agents = site.agents.clone().unwrap();
+    let old = agents.enrol("other", ADDRESS.into(), &with(Some(&refused), "first")).await;
+    assert!(matches!(old, Err(Refusal::Token(_))), "{old:?}");
+    agents.enrol("honest", ADDRESS.into(), &enrolment("first")).await.unwrap();
+    assert_eq!(
+        agent(&manager, MAC).unwrap().status.as_ref().and_then(|status| status.proven_by.clone()),
+        None
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_unified_image_has_the_token_of_the_machine_that_loads_it() {
     let folder = tempfile::tempdir().unwrap();
-    let boot = boot_files(folder.path());
     let (_manager, site) = network("inspecting", true).await;
-    let personal = site.personal.clone().unwrap();
-    let personal = Personal { boot: boot.clone(), ..personal };
-    let site = Site { boot, personal: Some(personal), ..site };
-    let load = async |method: http::Method, from: [u8; 4]| {
-        let peer =
-            Peer { address: (from, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
-        let request = http::Request::builder().method(method).uri("/boot/uki/x86_64.efi");
-        let request = request.body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
-        let response = site.answer(request, &peer).await;
-        let length = response.headers()["content-length"].to_str().unwrap().to_owned();
-        let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
-        (length, String::from_utf8_lossy(&body).into_owned())
-    };
-    let token = |text: &str| {
-        let (_, after) = text.split_once("quiet firstlight.token=")?;
-        Some(after[..32].to_owned())
-    };
+    let site = with_files(site, folder.path());
+    let load = async |method: http::Method, from: [u8; 4]| load(&site, method, from).await;
     let (length, _) = load(http::Method::HEAD, MINE).await;
     let (same, text) = load(http::Method::GET, MINE).await;
     let own = token(&text).expect("a token");

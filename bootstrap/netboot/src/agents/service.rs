@@ -107,6 +107,11 @@ impl Agents {
         self.machines.new_token(mac, &self.random, self.clock.now()).await
     }
 
+    /// Takes back the token of a machine that starts from a file without one.
+    pub async fn withdraw_token(&self, mac: MacAddress) {
+        self.machines.withdraw_token(mac).await;
+    }
+
     /// The machine that speaks from an address, where that is known.
     pub fn machine_at(&self, client: IpAddr) -> Option<MacAddress> {
         self.addresses.holder_of(client).or_else(|| self.addresses.lease_of(client))

@@ -81,6 +81,18 @@ impl Kube {
         Some(token)
     }
 
+    /// Forgets the token of the machine. What was shown once stays refused: it is not the token that the machine was told last.
+    pub(crate) async fn withdraw_token(&self, mac: MacAddress) {
+        self.told.lock().0.remove(&mac);
+        let key = NamespacedName::new("", mac.dashed());
+        let none = json!({ "bootTokenSHA256": null, "bootTokenTime": null });
+        match self.leases.merge(&key, None, json!({ "spec": none })).await {
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error) => tracing::warn!(machine = %mac, %error, "the machine's token cannot be withdrawn"),
+        }
+    }
+
     /// The newest token of the machine.
     pub(crate) fn token(&self, mac: MacAddress) -> Option<BootToken> {
         let told = self.told.lock().0.get(&mac).cloned();
