@@ -138,7 +138,8 @@ pub(crate) fn validate(
             let mut errors = [errors.clone(), errors].concat();
             let (content, finalizers) = object_meta::again(definition);
             // What has no error has none the next time.
-            for _ in 0..if errors.is_empty() { 0 } else { content } {
+            let content = if errors.is_empty() { 0 } else { content };
+            for _ in 0..content {
                 errors.extend(object_meta::validate_content(object));
             }
             for _ in 0..finalizers {
