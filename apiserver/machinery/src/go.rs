@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schema::go_float;
+
 /// The name of the value's type in Go's unstructured objects.
 pub fn go_type(value: &Value) -> &'static str {
     match value {
@@ -25,6 +27,44 @@ pub fn go_text(value: &Value) -> String {
             let fields: Vec<String> =
                 map.iter().map(|(key, value)| format!("{key}:{}", go_text(value))).collect();
             format!("map[{}]", fields.join(" "))
+        }
+        Value::Number(number) if !number.is_i64() => go_float(number.as_f64().unwrap_or_default()),
+        other => other.to_string(),
+    }
+}
+
+/// The value as Go's encoder writes it: no spaces, letters that HTML would read escaped, and floats with an exponent only where
+/// they are very large or small.
+pub fn go_json(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(go_json).collect::<Vec<_>>().join(",")),
+        Value::Object(map) => {
+            let field = |(key, value): (&String, &Value)| {
+                format!("{}:{}", go_json(&Value::from(key.as_str())), go_json(value))
+            };
+            format!("{{{}}}", map.iter().map(field).collect::<Vec<_>>().join(","))
+        }
+        Value::String(_) => {
+            let mut text = value.to_string();
+            for (plain, escaped) in [
+                ("<", "\\u003c"),
+                (">", "\\u003e"),
+                ("&", "\\u0026"),
+                ("\u{2028}", "\\u2028"),
+                ("\u{2029}", "\\u2029"),
+            ] {
+                text = text.replace(plain, escaped);
+            }
+            text
+        }
+        Value::Number(number) if !number.is_i64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float != 0.0 && !(1e-6..1e21).contains(&float.abs()) {
+                let text = format!("{float:e}");
+                if text.contains("e-") { text } else { text.replace('e', "e+") }
+            } else {
+                float.to_string()
+            }
         }
         other => other.to_string(),
     }

@@ -15,6 +15,11 @@ pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
     }
+    path_segment_prefix(text)
+}
+
+/// What is wrong with the beginning of a name that becomes a part of paths.
+pub fn path_segment_prefix(text: &str) -> Vec<String> {
     let forbidden = ['/', '%'].into_iter().filter(|character| text.contains(*character));
     forbidden.map(|character| format!("may not contain '{character}'")).collect()
 }

@@ -109,7 +109,14 @@ impl Walk {
                 }
                 Ok(())
             }
-            Value::String(text) => check_format(schema.validation.format.as_deref(), text),
+            Value::String(text) => {
+                let format = schema.validation.format.as_deref();
+                check_format(format, text)?;
+                if let Some("date-time" | "micro-time") = format {
+                    crate::go_time::canonical(text, format == Some("micro-time"));
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -136,8 +143,9 @@ fn left_out(schema: &Schema, key: &str, value: &Value) -> bool {
             empty(value)
                 && !(schema.nullable && (value.is_null() || value.is_array()))
                 && !schema.preserve_unknown_fields
-                // A pointer in Go: the empty string is a value. `minLength: 0` says so.
+                // A pointer in Go: the empty value is one. `minLength: 0` or `minProperties: 0` says so.
                 && !(value == "" && schema.validation.min_length == Some(0))
+                && !(value.is_object() && schema.validation.min_properties == Some(0))
                 // An empty list resets ownership.
                 && !(key == "managedFields" && value.is_array())
         }

@@ -95,7 +95,9 @@ impl Registry {
         if let Some(refusal) = &context.create_refusal {
             return Err(refusal.clone());
         }
-        context.warnings.extend(object_meta::warnings(&object, None, served.strategy()));
+        if !served.definition.built_in {
+            context.warnings.extend(object_meta::warnings(&object, None));
+        }
         context.warnings.extend(write::warnings(target, &object, None));
         self.admit(context, target, Operation::Create, None, &object).await?;
         let given = meta::resource_version(&object).to_owned();

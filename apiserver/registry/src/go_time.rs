@@ -1,5 +1,17 @@
 //! Go's words for what is wrong with a time.
 
+/// Writes a time as the API keeps it: in UTC, in whole seconds or with six digits of them.
+pub(crate) fn canonical(text: &mut String, micro: bool) {
+    let length = if micro { "2006-01-02T15:04:05.000000Z".len() } else { "2006-01-02T15:04:05Z".len() };
+    if text.len() == length && text.ends_with('Z') {
+        return;
+    }
+    if let Some(time) = machinery::clock::parse_rfc3339(text) {
+        let form = if micro { "%Y-%m-%dT%H:%M:%S%.6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
+        *text = time.format(form).to_string();
+    }
+}
+
 /// Checks `text` against one of the two layouts of the API: `metav1.Time` or `metav1.MicroTime`.
 ///
 /// # Errors

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use bytes::Bytes;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
@@ -28,7 +29,8 @@ const FUTURE_WAIT: Duration = Duration::from_secs(3);
 const LOOKED_AT: usize = 512;
 
 /// The token of `continue`, as kube-apiserver writes it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
 struct Token {
     v: String,
     rv: i64,
@@ -36,6 +38,10 @@ struct Token {
 }
 
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+/// Base64 for URLs as Go reads it: bits that belong to no byte may be set.
+const TOKEN_ENCODING: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 impl Registry {
     /// One object, or its `/status` (the whole object) or `/scale`. `resource_version` as in the query.
@@ -210,7 +216,7 @@ async fn page(
 
 fn encode_token(revision: u64, start: &str) -> String {
     let token = Token { v: TOKEN_VERSION.into(), rv: revision as i64, start: start.to_owned() };
-    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+    TOKEN_ENCODING.encode(serde_json::to_vec(&token).unwrap_or_default())
 }
 
 /// Revision and first key of the page that a token asks for.
@@ -220,19 +226,39 @@ fn decode_token(text: &str, prefix: &str) -> Result<Option<(u64, String)>, Statu
     }
     let invalid =
         |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-    let bytes =
-        URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
+    let bytes = TOKEN_ENCODING.decode(text).map_err(|error| invalid(&not_base64(text, error)))?;
     let token: Token = serde_json::from_slice(&bytes).map_err(|_| invalid(&crate::go_json::error(&bytes)))?;
     if token.v != TOKEN_VERSION {
-        return Err(invalid(&format!("server does not recognize this encoded version \"{}\"", token.v)));
+        return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
     }
-    if token.start.is_empty() || token.start.split('/').any(|part| part == "..") {
+    if token.rv == 0 {
+        let why = format!("incorrect encoded start resourceVersion (version {TOKEN_VERSION})");
+        return Err(invalid(&why));
+    }
+    if token.start.is_empty() {
+        return Err(invalid(&format!("encoded start key empty (version {TOKEN_VERSION})")));
+    }
+    // The key stays below its kind's.
+    let mut parts = token.start.strip_prefix('/').unwrap_or(&token.start).split('/');
+    if parts.any(|part| matches!(part, "" | "." | "..")) {
         return Err(invalid(&token.start));
     }
     Ok(Some((
         u64::try_from(token.rv).unwrap_or(0),
         format!("{prefix}{}", token.start.trim_start_matches('/')),
     )))
+}
+
+/// Go's words for text that is no base64 for URLs, without padding.
+fn not_base64(text: &str, error: base64::DecodeError) -> String {
+    let at = match error {
+        base64::DecodeError::InvalidByte(at, _) => at,
+        // A group of four is read as a whole, and what is left behind the last one is too little.
+        base64::DecodeError::InvalidLength(_)
+        | base64::DecodeError::InvalidLastSymbol(..)
+        | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
+    };
+    format!("illegal base64 data at input byte {at}")
 }
 
 /// `resourceVersionMatch` needs a `resourceVersion`, and so on.

@@ -9,6 +9,7 @@ use machinery::names;
 use machinery::schema::Schema;
 use serde_json::{Map, Value};
 
+use crate::definition::Definition;
 use crate::strategy::Strategy;
 
 /// The schema of `ObjectMeta`, with the patch strategies of built-in kinds.
@@ -171,21 +172,59 @@ fn shown(value: String, detail: String) -> FieldError {
 fn finalizers(object: &Value, strategy: &dyn Strategy, errors: &mut Vec<FieldError>) {
     const PATH: &str = "metadata.finalizers";
     let all: Vec<&str> = meta::finalizers(object).collect();
-    for (index, finalizer) in all.iter().enumerate() {
+    for finalizer in &all {
         for problem in names::qualified_name(finalizer) {
             errors.push(invalid(PATH, *finalizer, problem));
         }
-        if strategy.qualified_finalizers()
-            && !finalizer.contains('/')
-            && !STANDARD_FINALIZERS.contains(finalizer)
-        {
-            let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            errors.push(invalid(&format!("{PATH}[{index}]"), *finalizer, detail));
-        }
+    }
+    if strategy.qualified_finalizers() {
+        unqualified_finalizers(object, errors);
     }
     if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
         let detail = "finalizer orphan and foregroundDeletion cannot be both set";
         errors.push(invalid(PATH, all, detail));
+    }
+}
+
+/// Finalizers that are neither of Kubernetes nor of a domain.
+pub(crate) fn unqualified_finalizers(object: &Value, errors: &mut Vec<FieldError>) {
+    for (index, finalizer) in meta::finalizers(object).enumerate() {
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(invalid(&format!("metadata.finalizers[{index}]"), finalizer, detail));
+        }
+    }
+}
+
+/// How often the kind's own rules for updates look at labels, annotations and owners again, and how often at finalizers: some look at
+/// the whole object, some at what changes, some at neither.
+pub(crate) fn again(definition: &Definition) -> (usize, usize) {
+    if !definition.built_in {
+        return (1, 0);
+    }
+    match (definition.group.as_str(), definition.kind.as_str()) {
+        ("", "Event") | ("policy", "PodDisruptionBudget") => (0, 0),
+        ("admissionregistration.k8s.io" | "apiextensions.k8s.io", _)
+        | ("coordination.k8s.io", "Lease")
+        | ("node.k8s.io", "RuntimeClass") => (1, 0),
+        ("apiregistration.k8s.io", _) => (2, 0),
+        (
+            "",
+            "ConfigMap"
+            | "Endpoints"
+            | "PersistentVolume"
+            | "PersistentVolumeClaim"
+            | "Pod"
+            | "Secret"
+            | "ServiceAccount",
+        )
+        | ("apps", "StatefulSet")
+        | ("batch", "Job")
+        | ("certificates.k8s.io", _)
+        | ("networking.k8s.io", "IngressClass")
+        | ("rbac.authorization.k8s.io", _)
+        | ("storage.k8s.io", "VolumeAttributesClass") => (2, 2),
+        _ => (1, 1),
     }
 }
 
@@ -241,10 +280,7 @@ pub(crate) fn validate_content(object: &Value) -> Vec<FieldError> {
 }
 
 /// Warnings about metadata that is allowed but unwise. What `old` has already is not warned about again.
-pub(crate) fn warnings(object: &Value, old: Option<&Value>, strategy: &dyn Strategy) -> Vec<String> {
-    if strategy.qualified_finalizers() {
-        return Vec::new();
-    }
+pub(crate) fn warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     let before: BTreeSet<&str> = old.into_iter().flat_map(meta::finalizers).collect();
     meta::finalizers(object)
         .filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name) && !before.contains(name))

@@ -190,7 +190,8 @@ impl Registry {
         if kind.is_empty() {
             return Err(unfit(served, object, &format!("Object 'Kind' is missing in '{object}'")));
         }
-        Err(Status::invalid(&definition.group, kind, meta::name(object), &errors))
+        let (group, _) = meta::group_version(api_version);
+        Err(Status::invalid(group, kind, meta::name(object), &errors))
     }
 
     /// A built-in kind by its version and name.
@@ -240,8 +241,12 @@ pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
         return Vec::new();
     }
     let mut versions = served.definition.versions.iter();
-    if versions.any(|version| asked == format!("{group}/{}", version.name)) {
-        return Vec::new();
+    if let Some(version) = versions.find(|version| asked == format!("{group}/{}", version.name)) {
+        if served.definition.built_in || meta::kind(object) != served.definition.kind {
+            return Vec::new();
+        }
+        let unknown = machinery::schema::coerce(&version.schema, &mut object.clone()).unwrap_or_default();
+        return unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
     }
     let fields = object.as_object().into_iter().flat_map(serde_json::Map::keys);
     let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));

@@ -135,7 +135,9 @@ impl Registry {
             context.warnings.extend(ratcheted);
         }
         target.refuse(&object, &errors)?;
-        context.warnings.extend(object_meta::warnings(&object, Some(live), served.strategy()));
+        if !served.definition.built_in {
+            context.warnings.extend(object_meta::warnings(&object, Some(live)));
+        }
         context.warnings.extend(write::warnings(target, &object, Some(live)));
         self.admit(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);

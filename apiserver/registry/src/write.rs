@@ -132,13 +132,18 @@ pub(crate) fn validate(
     }
     let mut errors = match old {
         None => object_meta::validate(object, definition.namespaced, strategy),
-        // Once for all kinds and once by the kind: a real server reports these twice, and of custom objects what
-        // does not concern the change a third time.
+        // A real server looks at these for all kinds, and again by the kind.
         Some(old) => {
             let errors = object_meta::validate_update(object, old);
             let mut errors = [errors.clone(), errors].concat();
-            if !definition.built_in {
+            let (content, finalizers) = object_meta::again(definition);
+            // What has no error has none the next time.
+            let content = if errors.is_empty() { 0 } else { content };
+            for _ in 0..content {
                 errors.extend(object_meta::validate_content(object));
+            }
+            for _ in 0..finalizers {
+                object_meta::unqualified_finalizers(object, &mut errors);
             }
             errors
         }

@@ -134,6 +134,10 @@ pub(crate) fn object(
     is_kind: impl Fn(&str, &str) -> bool,
 ) -> Result<Input, Status> {
     let mut input = document(body, format, expected).map_err(|why| unrecognized(&why, expected, body))?;
+    if input.object.is_null() {
+        // Go reads null as an object without fields.
+        input.object = Value::Object(serde_json::Map::new());
+    }
     if !input.object.is_object() {
         let found = go_type(&input.object);
         let why = format!(
@@ -191,7 +195,7 @@ fn check_kind(
 ) -> Result<(), Status> {
     if !expected.built_in {
         if kind.is_empty() {
-            let why = format!("Object 'Kind' is missing in '{}'", one_line(body, object));
+            let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(body));
             return Err(if expected.strict {
                 unrecognized(&why, expected, body)
             } else {
@@ -208,7 +212,10 @@ fn check_kind(
         }
         return Ok(());
     }
-    if (api_version, kind) == (expected.api_version, expected.kind) {
+    // Whoever decodes it sees that the version is another one.
+    if (api_version, kind) == (expected.api_version, expected.kind)
+        || kind == expected.kind && crate::older::has(api_version, kind)
+    {
         return Ok(());
     }
     if api_version.matches('/').count() > 1 {
@@ -216,7 +223,13 @@ fn check_kind(
         return Err(unrecognized(&why, expected, body));
     }
     let (group, version) = machinery::meta::group_version(api_version);
-    let why = if is_kind(api_version, kind) {
+    let of_all_groups =
+        api_version == "v1" && (OF_ALL_GROUPS.contains(&kind) || matches!(kind, "DeleteOptions" | "List"));
+    // Definitions have a scheme of their own.
+    let is_kind = |kind: &str| is_kind(api_version, kind);
+    let known = is_kind(kind) || kind.strip_suffix("List").is_some_and(is_kind);
+    let known = known && expected.kind != "CustomResourceDefinition";
+    let why = if known || of_all_groups {
         let (expected_group, _) = machinery::meta::group_version(expected.api_version);
         let package = match expected_group.split('.').next().unwrap_or_default() {
             "" => "core",
@@ -241,14 +254,6 @@ fn unfit(why: &str, expected: Expected<'_>) -> Status {
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
-/// The text as it was sent, without the line end that encoders add.
-fn one_line(body: &[u8], object: &Value) -> String {
-    match std::str::from_utf8(body) {
-        Ok(text) if text.trim_start().starts_with('{') => text.trim_end().to_owned(),
-        _ => object.to_string(),
-    }
-}
-
 fn unrecognized(why: &str, expected: Expected<'_>, body: &[u8]) -> Status {
     let (kind, summary) = (expected.kind, summary(body));
     Status::bad_request(format!(
@@ -258,7 +263,6 @@ fn unrecognized(why: &str, expected: Expected<'_>, body: &[u8]) -> Status {
 
 /// The beginning of a body, as errors show it: hexadecimal when it is no JSON object.
 fn summary(body: &[u8]) -> String {
-    let body = body.strip_suffix(b"\n").unwrap_or(body);
     let (shown, more) = match body.get(..limits::BODY_SUMMARY_BYTES) {
         Some(shown) if body.len() > limits::BODY_SUMMARY_BYTES => (shown, " ..."),
         _ => (body, ""),
@@ -285,6 +289,9 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
+/// Kinds of `v1` that are the same in every group.
+const OF_ALL_GROUPS: [&str; 5] = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
+
 /// Decodes the `DeleteOptions` in the body of a deletion; `None` for an empty body.
 ///
 /// # Errors
@@ -300,6 +307,9 @@ pub(crate) fn delete_options(
     let version = if served.definition.built_in { "v1" } else { "meta.k8s.io/v1" };
     let expected = Expected { api_version: version, kind: "DeleteOptions", built_in: true, strict: false };
     let input = document(body, format(headers)?, expected).map_err(Status::bad_request)?;
+    if input.object.is_null() {
+        return Ok(None);
+    }
     if !input.object.is_object() {
         let found = go_type(&input.object);
         return Err(Status::bad_request(format!(
@@ -313,6 +323,10 @@ pub(crate) fn delete_options(
     let (api_version, kind) = (machinery::meta::api_version(&options), machinery::meta::kind(&options));
     if !matches!(kind, "" | "DeleteOptions") {
         let api_version = if api_version.is_empty() { version } else { api_version };
+        if api_version == "v1" && OF_ALL_GROUPS.contains(&kind) {
+            let why = format!("converting (v1.{kind}) to (v1.DeleteOptions): unknown conversion");
+            return Err(Status::bad_request(why));
+        }
         return Err(Status::bad_request(format!(
             "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )));

@@ -35,6 +35,7 @@ mod lines;
 mod metrics;
 mod negotiate;
 mod nonresource;
+mod older;
 mod openapi;
 mod pods;
 mod query;

@@ -175,7 +175,7 @@ fn accept(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
     let all = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
     let encoding = all.into_iter().find(|one| clause.matches(*one))?;
     let stream = clause.parameter("stream");
-    let offered = stream.is_empty() || (offer.streams && stream == "watch" && encoding != Encoding::Yaml);
+    let offered = stream.is_empty() || (stream == "watch" && encoding != Encoding::Yaml);
     if !offered {
         return None;
     }
@@ -243,16 +243,15 @@ mod tests {
             ("application/json;as=Table;v=v7;g=meta.k8s.io,application/json", Some(JSON)),
             ("application/json;as=Table;v=v7;g=meta.k8s.io", None),
             ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", table("meta.k8s.io/v1beta1")),
-            ("application/json;stream=watch", None),
+            ("application/json;stream=watch", Some(JSON)),
+            ("application/yaml;stream=watch", None),
+            ("application/json;stream=list", None),
         ];
         for (accept, expected) in cases {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
             assert_eq!(negotiate(&headers, Offer::default()).ok(), expected, "{accept}");
         }
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json;stream=watch"));
-        assert_eq!(negotiate(&headers, Offer { streams: true, protobuf: false }).ok(), Some(JSON));
     }
 
     #[test]

@@ -73,9 +73,10 @@ impl Shared {
                 let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
                 Ok(Answer::new(200, content_type, self.metrics.text(self.registry.store())))
             }
-            DISCOVERY_PATH | JWKS_PATH => Ok(self.openid(path)?),
+            DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
             "/" => Ok(Answer::value(200, &self.paths(), crate::negotiate::JSON)),
             // These answer to every method.
+            "/openapi/v3/" => Ok(Answer::empty(404)),
             _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
             // The documents are large, and made when they are first asked for.
             _ if path.starts_with("/openapi/") => {
@@ -105,15 +106,18 @@ impl Shared {
     }
 
     /// How others verify the tokens of service accounts.
-    fn openid(&self, path: &str) -> Option<Answer> {
+    fn openid(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
         let tokens = self.options.tokens.as_ref()?;
-        let (content_type, document) = match path {
-            JWKS_PATH => ("application/jwk-set+json", tokens.jwks()),
-            _ => ("application/json", tokens.discovery()),
+        let (subtype, content_type, document) = match path {
+            JWKS_PATH => ("jwk-set+json", "application/jwk-set+json", tokens.jwks()),
+            _ => ("json", "application/json", tokens.discovery()),
         };
+        if !meets(&parts.headers, &[subtype]) {
+            return Some(Err(no_representation(content_type)));
+        }
         let mut answer = Answer::new(200, content_type, document.to_string());
         answer.headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-        Some(answer)
+        Some(Ok(answer))
     }
 
     fn is_built_in_group(&self, path: &str) -> bool {

@@ -11,6 +11,15 @@ pub struct VersionInfo {
     pub build_date: String,
 }
 
+impl VersionInfo {
+    /// `1.36`
+    pub(crate) fn minor(&self) -> String {
+        let mut numbers = self.git_version.trim_start_matches('v').split('.');
+        let mut next = || numbers.next().unwrap_or_default().to_owned();
+        [next(), next()].join(".")
+    }
+}
+
 impl Default for VersionInfo {
     fn default() -> Self {
         Self {

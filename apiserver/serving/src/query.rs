@@ -36,15 +36,12 @@ impl Query {
         self.get(name).map(|value| !(value.eq_ignore_ascii_case("false") || value == "0"))
     }
 
-    /// A number; an empty text is 0.
+    /// A number.
     ///
     /// # Errors
     /// 400 for what is no number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        if text.is_empty() {
-            return Ok(Some(0));
-        }
         match text.parse::<i64>() {
             Ok(number) => Ok(Some(number)),
             Err(error) => {

@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::flows::Seat;
 use crate::handle::{Asked, Reply};
 use crate::limits;
-use crate::negotiate::{Media, Offer, negotiate};
+use crate::negotiate::{Convert, Media, Offer, negotiate};
 use crate::server::Shared;
 use crate::transform::Form;
 use crate::warnings as warning_headers;
@@ -63,7 +63,11 @@ impl Shared {
         served: &Served,
         media: Media,
     ) -> Result<Answer, Status> {
-        let form = Form::of_object(media.convert, served, asked.include())?;
+        let scale = asked.target.part() == Subresource::Scale;
+        let form = match media.convert {
+            Some(Convert::Table(version)) if scale => Form::of_scale(version, served, asked.include())?,
+            other => Form::of_object(other, served, asked.include())?,
+        };
         Ok(Answer::json(code, form.object(object, self.clock.now()), media))
     }
 

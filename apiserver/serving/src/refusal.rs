@@ -58,11 +58,10 @@ fn built_in(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>>
 fn is_patch(asked: &Asked<'_>) -> bool {
     let known = ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
     let content_type = crate::input::content_type(&asked.parts.headers);
-    content_type.is_empty()
-        || content_type == "*/*"
-        || content_type.strip_prefix("application/").is_some_and(|subtype| {
-            known.contains(&subtype) || subtype == "apply-patch+cbor" || subtype == "octet-stream"
-        })
+    content_type == "*/*"
+        || content_type
+            .strip_prefix("application/")
+            .is_some_and(|subtype| known.contains(&subtype) || subtype == "octet-stream")
 }
 
 fn custom(asked: &Asked<'_>, served: &Served) -> Option<Result<Reply, Status>> {

@@ -49,8 +49,8 @@ enum Cell {
     Name,
     Computed(columns::Compute),
     Path(table::Column),
-    /// A column whose path cannot be read is always empty.
-    Empty,
+    /// The number at a JSON pointer; 0 where there is none.
+    Count(&'static str),
 }
 
 const NAME: &str =
@@ -77,17 +77,32 @@ impl Table {
             cells.push(Cell::Name);
         }
         for column in columns {
+            let Some(cell) = compile(&column.kind, &column.json_path) else { break };
             // Built-in kinds print their own ages, and say that they are texts.
             let shown =
                 if served.definition.built_in && column.kind == "date" { "string" } else { &column.kind };
             headings.push(heading(&column.name, shown, &column.format, &column.description, column.priority));
-            cells.push(compile(&column.kind, &column.json_path));
+            cells.push(cell);
         }
         if columns.is_empty() {
             headings.push(heading("Age", "date", "", AGE, 0));
-            cells.push(compile("date", ".metadata.creationTimestamp"));
+            cells.extend(compile("date", ".metadata.creationTimestamp"));
         }
         Self { version, include, heading: Value::Array(headings).to_string(), cells }
+    }
+
+    /// The columns of a Scale. Those of custom resources say what their name and age are.
+    pub(crate) fn of_scale(version: &'static str, built_in: bool, include: Include) -> Self {
+        let (name, age) = if built_in { ("", "string") } else { ("name", "date") };
+        let headings = [
+            heading("Name", "string", name, NAME, 0),
+            heading("Desired", "integer", "", "Number of desired replicas", 0),
+            heading("Available", "integer", "", "Number of actual replicas", 0),
+            heading("Age", age, "", AGE, 0),
+        ];
+        let mut cells = vec![Cell::Name, Cell::Count("/spec/replicas"), Cell::Count("/status/replicas")];
+        cells.extend(compile("date", ".metadata.creationTimestamp"));
+        Self { version, include, heading: Value::from(headings.to_vec()).to_string(), cells }
     }
 
     /// A Table of one row.
@@ -127,7 +142,7 @@ impl Table {
             Cell::Name => machinery::meta::name(value).into(),
             Cell::Computed(compute) => compute(value, now),
             Cell::Path(column) => column.cell(value, now),
-            Cell::Empty => Value::Null,
+            Cell::Count(pointer) => value.pointer(pointer).and_then(Value::as_i64).unwrap_or_default().into(),
         });
         let cells = Value::Array(cells.collect());
         pieces.push(Bytes::from(format!("{{\"cells\":{cells},\"object\":")));
@@ -140,8 +155,9 @@ impl Table {
     }
 }
 
-fn compile(kind: &str, path: &str) -> Cell {
-    table::Column::new(kind, path).map_or(Cell::Empty, Cell::Path)
+/// A column whose path cannot be read ends the table: neither it nor those behind it are shown.
+fn compile(kind: &str, path: &str) -> Option<Cell> {
+    table::Column::new(kind, path).ok().map(Cell::Path)
 }
 
 fn heading(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {

@@ -74,6 +74,15 @@ impl Form {
         })
     }
 
+    /// The Table of a Scale.
+    ///
+    /// # Errors
+    /// 400 for a bad `includeObject`.
+    pub(crate) fn of_scale(version: &'static str, served: &Served, include: &str) -> Result<Self, Status> {
+        let built_in = served.definition.built_in;
+        Ok(Self::Table(Box::new(Table::of_scale(version, built_in, Include::parse(include)?))))
+    }
+
     fn table(version: &'static str, served: &Served, include: &str) -> Result<Self, Status> {
         Ok(Self::Table(Box::new(Table::new(version, served, Include::parse(include)?))))
     }

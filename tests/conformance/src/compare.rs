@@ -15,6 +15,9 @@ const ANY: &str = "<any>";
 /// The longest value that a difference shows, in characters.
 const SHOWN_MAX: usize = 300;
 
+/// What is shown of a longer value before the first character that differs, in characters.
+const SHOWN_BEFORE: usize = 60;
+
 /// One difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
@@ -30,8 +33,12 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let short = |value: &Value| -> String { value.to_string().chars().take(SHOWN_MAX).collect() };
-        let (want, got) = (short(&self.want), short(&self.got));
+        let (want, got) = (self.want.to_string(), self.got.to_string());
+        let same = want.chars().zip(got.chars()).take_while(|(one, other)| one == other).count();
+        let skipped =
+            if want.len().max(got.len()) > SHOWN_MAX { same.saturating_sub(SHOWN_BEFORE) } else { 0 };
+        let short = |value: &str| -> String { value.chars().skip(skipped).take(SHOWN_MAX).collect() };
+        let (want, got) = (short(&want), short(&got));
         match self.what {
             "missing" => write!(f, "missing {}: want {want}", self.path),
             "extra" => write!(f, "extra {}: got {got}", self.path),

@@ -12,21 +12,20 @@ const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// The identity that the `Impersonate-*` headers ask for, with their values unchanged; `None` without such headers.
+/// The identity that the `Impersonate-*` headers ask for, with their values unchanged; `None` when they name nobody: an empty user or
+/// UID asks for none, as for a real server.
 ///
 /// If a header were ignored, the request would run with the caller's own rights. So a header that cannot be read refuses the request.
 ///
 /// # Errors
-/// 400 for a header of this kind that is unknown, has no value, stands twice where one is meant, or is no UTF-8.
+/// 400 for a header of this kind that is unknown, stands twice where one is meant, or is no UTF-8.
 pub(super) fn requested(headers: &HeaderMap) -> Result<Option<User>, Status> {
     let mut asked = User::default();
-    let mut found = false;
     for (name, value) in headers {
         let name = name.as_str();
         if !name.starts_with(PREFIX) {
             continue;
         }
-        found = true;
         let value = std::str::from_utf8(value.as_bytes()).map_err(|_| refused(name, "is no UTF-8"))?;
         match name {
             USER => single(name, &mut asked.name, value)?,
@@ -39,13 +38,10 @@ pub(super) fn requested(headers: &HeaderMap) -> Result<Option<User>, Status> {
             }
         }
     }
-    Ok(found.then_some(asked))
+    Ok((asked != User::default()).then_some(asked))
 }
 
 fn single(name: &str, field: &mut String, value: &str) -> Result<(), Status> {
-    if value.is_empty() {
-        return Err(refused(name, "has no value"));
-    }
     if !field.is_empty() {
         return Err(refused(name, "stands more than once"));
     }
@@ -101,6 +97,7 @@ mod tests {
     #[test]
     fn what_is_understood() {
         assert_eq!(read(&[("x-remote-user", b"root"), ("user-agent", b"\xff")]), Ok(None));
+        assert_eq!(read(&[("impersonate-user", b""), ("impersonate-uid", b"")]), Ok(None));
         let asked = read(&[
             ("Impersonate-User", "jörg".as_bytes()),
             ("impersonate-uid", b"7"),
@@ -129,10 +126,8 @@ mod tests {
         let user: Header<'_> = ("impersonate-user", b"bob");
         let table: &[(&[Header<'_>], &str)] = &[
             (&[("impersonate-user", b"j\xf6rg")], "the header impersonate-user is no UTF-8"),
-            (&[("impersonate-user", b"")], "the header impersonate-user has no value"),
             (&[user, user], "the header impersonate-user stands more than once"),
             (&[user, ("impersonate-uid", b"\xff")], "the header impersonate-uid is no UTF-8"),
-            (&[user, ("impersonate-uid", b"")], "the header impersonate-uid has no value"),
             (
                 &[user, ("impersonate-uid", b"1"), ("impersonate-uid", b"1")],
                 "the header impersonate-uid stands more than once",

@@ -84,7 +84,8 @@ impl<'a> Updater<'a> {
                 else {
                     continue;
                 };
-                others.insert(version.to_owned(), Comparison::of(&old, &new, root).map_err(failed)?);
+                let compared = Comparison::of(&old, &new, root).map_err(failed)?;
+                others.insert(version.to_owned(), compared.without(self.reset));
             }
             let comparison = others.get(version).unwrap_or(&compared);
             let mut lost = owned.set.intersection(&comparison.modified);
@@ -150,7 +151,10 @@ impl<'a> Updater<'a> {
         let last = last.filter(|last| self.leaves_out(last, &set));
         managers.insert(applier.clone(), Owned { set, api_version: self.api_version.to_owned(), time });
         let new = match last {
-            Some(last) => self.prune(merged, managers, &last),
+            Some(last) => {
+                let pruned = self.prune(merged, managers, &last);
+                pruned.map_err(|error| format!("failed to prune fields: {error}"))?
+            }
             None => merged,
         };
         self.take(live, &new, managers, Some(applier), force)?;
@@ -163,16 +167,23 @@ impl<'a> Updater<'a> {
     }
 
     /// Removes what the applier applied last time, not this time, and nobody else claims.
-    fn prune(&self, merged: Value, managers: &Managers, last: &Owned) -> Value {
+    ///
+    /// # Errors
+    /// The version of the last time does not declare a field that there is now.
+    fn prune(&self, merged: Value, managers: &Managers, last: &Owned) -> Result<Value, String> {
         let version = last.api_version.as_str();
         let (Some(root), Some(converted)) = (self.root(version), self.to(&merged, version)) else {
-            return merged;
+            return Ok(merged);
         };
+        if version != self.api_version {
+            validate(&converted, root, true)
+                .map_err(|why| format!("failed to convert merged object to last applied version: {why}"))?;
+        }
         let last_set = last.set.with_named_fields(Some(root));
         let pruned = remove(&converted, &last_set, root);
         let pruned = self.add_back_owned(&converted, pruned, version, managers);
         let pruned = add_back_dangling(&converted, &pruned, &last_set, root);
-        self.to(&pruned, self.api_version).unwrap_or(merged)
+        Ok(self.to(&pruned, self.api_version).unwrap_or(merged))
     }
 
     fn to(&self, object: &Value, version: &str) -> Option<Value> {

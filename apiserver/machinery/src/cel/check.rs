@@ -1,16 +1,19 @@
 //! Type checking of rules against the schema, and compilation.
 
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Value, json};
 
 use super::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use super::cost::{self, Types};
-use super::parse::{parse, unescape};
+use super::parse::parse;
 use super::token::{NOWHERE, Problem};
-use super::types::{Bindings, Type, escape, overloads, simple};
+use super::types::{Bindings, Shape, Type, escape, overloads, simple};
 use super::validators;
 use crate::limits::{MAX_CEL_PROBLEMS, MAX_CEL_PROBLEMS_TEXT};
-use crate::schema::{Kind, Rule, Schema, formats};
+use crate::schema::field_path::find;
+use crate::schema::{Rule, Schema, formats};
 
 /// A rule ready for evaluation.
 #[derive(Debug, Clone)]
@@ -59,7 +62,7 @@ pub fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> {
         reads: expr.properties(),
         expr,
         message: rule.message_expression.as_deref().and_then(|source| parsed(source).ok()),
-        field_path: rule.field_path.as_deref().and_then(|path| field_path(schema, path)),
+        field_path: rule.field_path.as_deref().and_then(|path| Some(find(schema, path, true).ok()?.0)),
     })
 }
 
@@ -89,51 +92,6 @@ fn compile_patterns(expr: &mut Expr) {
         }
         _ => {}
     }
-}
-
-/// The field that a `fieldPath` like `.a.b` or `.a['b']` names, as errors write it; `None` when there is
-/// no such field below the schema.
-pub fn field_path(schema: &Schema, path: &str) -> Option<String> {
-    let mut schema = schema;
-    let mut rest = path;
-    let mut out = String::new();
-    while !rest.is_empty() {
-        let (name, key) = match rest.strip_prefix("['") {
-            Some(after) => {
-                let end = after.find("']")?;
-                rest = &after[end + 2..];
-                (after[..end].replace("\\'", "'"), true)
-            }
-            None => {
-                let after = rest.strip_prefix('.')?;
-                let end = after.find(['.', '[']).unwrap_or(after.len());
-                rest = &after[end..];
-                (after[..end].to_owned(), false)
-            }
-        };
-        if name.is_empty() || schema.kind == Some(Kind::Array) {
-            return None;
-        }
-        let property = unescape(&Arc::from(name.as_str()));
-        match (
-            schema.properties.get(&name).or_else(|| schema.properties.get(&*property)),
-            &schema.additional_properties,
-        ) {
-            (Some(child), _) => {
-                schema = child;
-                if !out.is_empty() {
-                    out.push('.');
-                }
-                out.push_str(&name);
-            }
-            (None, Some(child)) if key => {
-                schema = child;
-                out.push_str(&format!("[{name}]"));
-            }
-            _ => return None,
-        }
-    }
-    (!out.is_empty()).then_some(out)
 }
 
 /// Errors as cel-go displays them, each with its line and a caret; `count` of them, of which `problems` are the first. Each shows its
@@ -232,13 +190,34 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
             },
         }
     }
-    if rule.field_path.as_deref().is_some_and(|path| field_path(schema, path).is_none()) {
+    if rule.field_path.as_deref().is_some_and(|path| find(schema, path, true).is_err()) {
         problems.push(RuleProblem::FieldPath);
     }
     (problems, costs)
 }
 
-/// Parses and checks an expression over `variables`, of any type each.
+/// What admission tells of a request, as expressions see it.
+static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
+    let object = |fields: &[&str]| {
+        let fields = fields.iter().map(|name| ((*name).to_owned(), json!({"type": "string"})));
+        json!({"type": "object", "properties": Value::Object(fields.collect())})
+    };
+    let text = json!({"type": "string"});
+    let texts = json!({"type": "array", "items": text});
+    let kind = object(&["group", "version", "kind"]);
+    let resource = object(&["group", "version", "resource"]);
+    let user = json!({"type": "object", "properties": {
+        "username": text, "uid": text, "groups": texts, "extra": {"type": "object", "additionalProperties": texts},
+    }});
+    let request = json!({"type": "object", "properties": {
+        "kind": kind, "resource": resource, "subResource": text, "requestKind": kind, "requestResource": resource,
+        "requestSubResource": text, "name": text, "namespace": text, "operation": text, "userInfo": user,
+        "dryRun": {"type": "boolean"}, "options": {"x-kubernetes-preserve-unknown-fields": true},
+    }});
+    Schema::parse(&request).unwrap_or_default()
+});
+
+/// Parses and checks an expression over `variables`: the `request` of admission, and others of any type.
 ///
 /// # Errors
 /// What is wrong, as cel-go shows it.
@@ -246,7 +225,11 @@ pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type
     let mut checker =
         Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };
     let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
-    let mut locals = variables.iter().map(|name| (Arc::from(*name), Type::Dyn)).collect();
+    let typed = |name: &str| match name {
+        "request" => Type::Object(Shape(&REQUEST), false),
+        _ => Type::Dyn,
+    };
+    let mut locals = variables.iter().map(|name| (Arc::from(*name), typed(name))).collect();
     let found = checker.check(&expr, &mut locals);
     if checker.problems.is_empty() {
         (checker.problems, checker.failures) = validators::literals(&expr, &checker.types);

@@ -125,7 +125,6 @@ impl Parser {
     fn text(&self) -> String {
         match self.peek() {
             Token::Ident(name) => name.to_string(),
-            Token::Quoted(name) => format!("`{name}`"),
             Token::Int(n) | Token::Uint(n) => n.to_string(),
             Token::Double(n) => n.to_string(),
             Token::Text(text) => format!("'{text}'"),
@@ -256,7 +255,7 @@ impl Parser {
             if self.accept(".") {
                 let optional = self.accept("?");
                 let field = match self.peek().clone() {
-                    Token::Ident(name) | Token::Quoted(name) => {
+                    Token::Ident(name) => {
                         self.take();
                         name
                     }

@@ -146,11 +146,8 @@ pub fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i6
         }));
     }
     let Val::Timestamp(at) = value else { return None };
-    let zone = match zone.map_or(Some(Utc.fix()), offset) {
-        Some(zone) => zone,
-        None => return Some(Err(format!("unknown time zone {}", zone.unwrap_or_default()).into())),
-    };
-    let at = at.with_timezone(&zone);
+    let zone = zone.unwrap_or_default();
+    let Some(at) = local(at, zone) else { return Some(Err(format!("unknown time zone {zone}").into())) };
     Some(Ok(match name {
         "getFullYear" => i64::from(at.year()),
         "getMonth" => i64::from(at.month0()),
@@ -166,19 +163,23 @@ pub fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i6
     }))
 }
 
-/// `UTC` and fixed offsets; names of places need a database that is not linked in.
-fn offset(zone: &str) -> Option<FixedOffset> {
+/// A time in a zone: `UTC`, an offset as `+01:00`, or a name of the IANA database.
+fn local(at: &DateTime<FixedOffset>, zone: &str) -> Option<DateTime<FixedOffset>> {
     if matches!(zone, "" | "UTC" | "Local") {
-        return Some(Utc.fix());
+        return Some(at.with_timezone(&Utc.fix()));
     }
-    let (sign, digits) = match zone.as_bytes().first()? {
-        b'-' => (-1, &zone[1..]),
-        b'+' => (1, &zone[1..]),
-        _ => (1, zone),
+    let Some((hours, minutes)) = zone.split_once(':') else {
+        let named: chrono_tz::Tz = zone.parse().ok()?;
+        return Some(at.with_timezone(&named).fixed_offset());
     };
-    let (hours, minutes) = digits.split_once(':')?;
-    let seconds = hours.parse::<i32>().ok()? * 3600 + minutes.parse::<i32>().ok()? * 60;
-    FixedOffset::east_opt(sign * seconds)
+    let (sign, hours) = match hours.as_bytes().first()? {
+        b'-' => (-1, &hours[1..]),
+        b'+' => (1, &hours[1..]),
+        _ => (1, hours),
+    };
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?;
+    Some(at.with_timezone(&FixedOffset::east_opt(sign * seconds)?))
 }
 
 /// `string(duration)`: seconds.

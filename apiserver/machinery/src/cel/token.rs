@@ -19,8 +19,6 @@ pub struct Problem {
 pub enum Token {
     /// A name or keyword.
     Ident(Arc<str>),
-    /// `` `x-y` ``
-    Quoted(Arc<str>),
     /// A number without a fraction, its sign excluded.
     Int(u64),
     /// `1u`
@@ -121,6 +119,7 @@ impl Lexer {
         self.fail(self.at, format!("Syntax error: token recognition error at: '{c}'"))
     }
 
+    /// `` `x-y` ``, which is part of the language and not allowed here.
     fn quoted(&mut self) -> Result<Token, Problem> {
         let start = self.at;
         self.at += 1;
@@ -130,9 +129,7 @@ impl Lexer {
         if self.at >= self.chars.len() {
             return self.fail(start, "Syntax error: token recognition error at: '`'");
         }
-        let name: String = self.chars[start + 1..self.at].iter().collect();
-        self.at += 1;
-        Ok(Token::Quoted(name.into()))
+        self.fail(start, "unsupported syntax: '`'")
     }
 
     fn number(&mut self) -> Result<Token, Problem> {
@@ -161,8 +158,8 @@ impl Lexer {
         let text: String = self.chars[start..self.at].iter().collect();
         if float {
             return match text.parse() {
-                Ok(value) => Ok(Token::Double(value)),
-                Err(_) => self.fail(start, "invalid double literal"),
+                Ok(value) if f64::is_finite(value) => Ok(Token::Double(value)),
+                _ => self.fail(start, "invalid double literal"),
             };
         }
         let parsed = if hex { u64::from_str_radix(&text[2..], 16) } else { text.parse() };
@@ -214,7 +211,7 @@ impl Lexer {
             let c = self.peek(0);
             self.at += 1;
             if c == '\\' && !raw {
-                self.escape(bytes, &mut out)?;
+                self.escape(bytes, start, &mut out)?;
             } else {
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             }
@@ -228,7 +225,8 @@ impl Lexer {
         }
     }
 
-    fn escape(&mut self, bytes: bool, out: &mut Vec<u8>) -> Result<(), Problem> {
+    /// What stands behind a backslash in the literal that begins at `start`.
+    fn escape(&mut self, bytes: bool, start: usize, out: &mut Vec<u8>) -> Result<(), Problem> {
         let at = self.at - 1;
         let c = self.peek(0);
         self.at += 1;
@@ -249,6 +247,7 @@ impl Lexer {
         }
         let (digits, radix) = match c {
             'x' | 'X' => (2, 16),
+            'u' | 'U' if bytes => return self.fail(start, "unable to unescape string"),
             'u' => (4, 16),
             'U' => (8, 16),
             '0'..='3' => {

@@ -18,10 +18,23 @@ pub struct Url {
 /// # Errors
 /// What is wrong, in Go's words without `parse "...": `.
 pub fn parse_request_uri(text: &str) -> Result<Url, String> {
+    read(text, true)
+}
+
+/// Reads any URL without a fragment, as `url.Parse` does.
+///
+/// # Errors
+/// As [`parse_request_uri`].
+pub fn parse(text: &str) -> Result<Url, String> {
+    read(text, false)
+}
+
+/// `absolute`: what has neither a scheme nor a slash in front is none.
+fn read(text: &str, absolute: bool) -> Result<Url, String> {
     if text.bytes().any(|c| c < 0x20 || c == 0x7f) {
         return Err("net/url: invalid control character in URL".into());
     }
-    if text.is_empty() {
+    if text.is_empty() && absolute {
         return Err("empty url".into());
     }
     let mut url = Url::default();
@@ -29,11 +42,16 @@ pub fn parse_request_uri(text: &str) -> Result<Url, String> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     url.query = query.to_owned();
     if !rest.starts_with('/') {
-        if url.scheme.is_empty() {
+        // Opaque: `mailto:x`.
+        if !url.scheme.is_empty() {
+            return Ok(url);
+        }
+        if absolute {
             return Err("invalid URI for request".into());
         }
-        // Opaque: `mailto:x`.
-        return Ok(url);
+        if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+            return Err("first path segment in URL cannot contain colon".into());
+        }
     }
     let path = match rest.strip_prefix("//").filter(|_| !url.scheme.is_empty() || !rest.starts_with("///")) {
         Some(authority) => {

@@ -38,6 +38,17 @@ pub fn prepare_for_update(object: &mut Value, old: &Value) {
     }
 }
 
+/// A status that names no stored version is read as naming the storage version.
+pub(super) fn default_stored_versions(object: &mut Value) {
+    if !list(object, "/status/storedVersions").is_empty() {
+        return;
+    }
+    let Some(storage) = storage_version(object).map(Value::from) else { return };
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        status.insert("storedVersions".into(), json!([storage]));
+    }
+}
+
 fn storage_version(object: &Value) -> Option<&str> {
     let storage = |version: &&Value| version.get("storage") == Some(&Value::Bool(true));
     list(object, "/spec/versions").iter().find(storage).map(|version| text(version, "/name"))

@@ -69,7 +69,7 @@ fn client_config(client: &Value, path: &str) -> Vec<FieldError> {
 fn webhook_url(text: &str, path: &str) -> Vec<FieldError> {
     let form = "; desired format: https://host[/path]";
     let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let url = match crate::cel::url::parse_request_uri(text) {
+    let url = match crate::cel::url::parse(text) {
         Ok(url) => url,
         Err(why) => {
             return vec![required(path, format!("url must be a valid URL: parse \"{text}\": {why}{form}"))];
@@ -101,7 +101,7 @@ fn webhook_service(service: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for key in ["name", "namespace"] {
         if text(service, &format!("/{key}")).is_empty() {
-            errors.push(required(format!("{path}.{key}"), format!("service {key} is required")));
+            errors.push(required(format!("{path}.{key}"), ""));
         }
     }
     let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);

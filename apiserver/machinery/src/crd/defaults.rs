@@ -29,9 +29,10 @@ fn walk(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) {
 
 fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) {
     let Some(written) = &schema.default else { return };
-    if root || schema.embedded_resource {
+    if root || schema.has_embedded {
         let mut holder = Schema::default();
-        let embedded = Schema { embedded_resource: true, has_embedded: true, ..schema.clone() };
+        let embedded_resource = root || schema.embedded_resource;
+        let embedded = Schema { embedded_resource, has_embedded: true, ..schema.clone() };
         holder.properties.insert("default".into(), Box::new(embedded));
         let object = serde_json::json!({"default": written});
         let prefix = path.strip_suffix("default").unwrap_or_default();
@@ -48,7 +49,7 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
     }
     let mut filled = pruned;
     default(schema, &mut filled);
-    let found = validate_part(schema, path, &filled);
+    let found = validate_part(&typed_by_kind(schema), path, &filled);
     if found.is_empty() && !root {
         errors.extend(
             crate::cel::validate(schema, &filled, None, crate::cel::Known::default()).into_iter().map(
@@ -60,6 +61,18 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
         );
     }
     errors.extend(found);
+}
+
+/// A default of an int-or-string can be of any type: only objects are held to these two.
+fn typed_by_kind(schema: &Schema) -> Schema {
+    let below = |child: &Schema| Box::new(typed_by_kind(child));
+    Schema {
+        int_or_string: false,
+        properties: schema.properties.iter().map(|(name, child)| (name.clone(), below(child))).collect(),
+        additional_properties: schema.additional_properties.as_deref().map(below),
+        items: schema.items.as_deref().map(below),
+        ..schema.clone()
+    }
 }
 
 /// Prunes and says whether nothing had to go. Only resources keep the fields that every object has.

@@ -5,6 +5,7 @@ mod conditions;
 mod conversion;
 mod decode;
 mod defaults;
+mod formats;
 mod keywords;
 mod names;
 mod rules;
@@ -16,14 +17,15 @@ pub use conditions::{
     remove_condition, set_condition,
 };
 pub use decode::decode;
+pub use formats::format_warnings;
 pub use spec::{validate, validate_status_update, validate_update};
 
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrorKind};
 
-/// Fills in what the API defaults: singular, list kind, conversion strategy, and of conversion webhooks
-/// the port of the service.
+/// Fills in what the API defaults: singular, list kind, conversion strategy, of conversion webhooks the port of the service, and
+/// the stored versions.
 pub fn default(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
@@ -44,6 +46,7 @@ pub fn default(object: &mut Value) {
     if let Some(service) = service.filter(|service| service.get("port").is_none_or(Value::is_null)) {
         service.insert("port".into(), 443.into());
     }
+    conditions::default_stored_versions(object);
 }
 
 /// As [`Value::pointer`] for names without escapes, without an allocation a name.

@@ -12,7 +12,8 @@ pub(super) fn validate(names: &Value, path: &str) -> Vec<FieldError> {
     let mut check = |field: String, value: &str, plain: bool| {
         let lower = value.to_lowercase();
         let problems = dns1035_label(if plain { value } else { &lower });
-        if !value.is_empty() && !problems.is_empty() {
+        // What a list holds is a name, even when it is empty.
+        if (!value.is_empty() || field.ends_with(']')) && !problems.is_empty() {
             let prefix = if plain { "" } else { "may have mixed case, but should otherwise match: " };
             errors.push(invalid(field, &value.into(), format!("{prefix}{}", problems.join(","))));
         }

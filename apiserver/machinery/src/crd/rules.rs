@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{forbidden, invalid, required, unsupported};
-use crate::cel::check::{RuleProblem, field_path, problems};
+use crate::cel::check::{RuleProblem, problems};
 use crate::cel::cost::occurrences;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_CEL_ESTIMATE, MAX_CEL_SCHEMA_ESTIMATE};
-use crate::schema::{Kind, ListType, Rule, Schema};
+use crate::schema::{Kind, ListType, Rule, Schema, field_path};
 
 /// Checks the rules of the schema and everything below it. What they cost is not held against a schema that is stored already
 /// (`unchanged`).
@@ -110,7 +110,7 @@ fn form(schema: &Schema, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) 
         errors.push(invalid(field, &at.into(), "must be non-empty if specified"));
     } else if lines(at) {
         errors.push(invalid(field, &at.into(), "must not contain line breaks"));
-    } else if field_path(schema, at).is_none() {
+    } else if field_path::find(schema, at, true).is_err() {
         errors.push(invalid(field, &at.into(), "must be a valid path"));
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::names::dns1035_label;
-use crate::schema::{Schema, formats};
+use crate::schema::{Kind, Schema, field_path, formats};
 
 /// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
 pub fn validate(object: &Value) -> Vec<FieldError> {
@@ -17,8 +17,12 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
     let name = text(object, "/metadata/name");
     let wanted = format!("{}.{}", text(object, "/spec/names/plural"), text(object, "/spec/group"));
     // A missing name is everybody's error.
-    if !name.is_empty() && name != wanted {
-        errors.push(invalid("metadata.name", &name.into(), "must be spec.names.plural+\".\"+spec.group"));
+    for (field, name) in
+        [("metadata.generateName", text(object, "/metadata/generateName")), ("metadata.name", name)]
+    {
+        if !name.is_empty() && name != wanted {
+            errors.push(invalid(field, &name.into(), "must be spec.names.plural+\".\"+spec.group"));
+        }
     }
     errors.extend(names::group(text(object, "/spec/group")));
     errors.extend(formats::limited(|| spec(object, None)));
@@ -103,7 +107,10 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         if let Some(warning) = version.get("deprecationWarning").filter(|warning| warning.is_string()) {
             let deprecated = version.get("deprecated") == Some(&Value::Bool(true));
             for detail in warning_problems(deprecated, warning.as_str().unwrap_or_default()) {
-                errors.push(invalid(format!("spec.versions[{i}].deprecationWarning"), warning, detail));
+                let mut error = invalid(format!("spec.versions[{i}].deprecationWarning"), warning, detail);
+                // A pointer in Go, which is shown as JSON.
+                error.value = Some(warning.to_string());
+                errors.push(error);
             }
         }
     }
@@ -338,6 +345,7 @@ fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldErr
     let fields = value.as_array().map_or(&[][..], Vec::as_slice);
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
+    let schema = version.pointer("/schema/openAPIV3Schema").and_then(|source| Schema::parse(source).ok());
     for (i, field) in fields.iter().enumerate() {
         let at = format!("{path}[{i}].jsonPath");
         let json_path = text(field, "/jsonPath");
@@ -345,23 +353,23 @@ fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldErr
             errors.push(required(at, ""));
             continue;
         }
-        let found = selectable(json_path, version.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null));
-        let schema = match found {
-            Ok(schema) => schema,
+        let Some(schema) = &schema else { continue };
+        let (found, schema) = match field_path::find(schema, json_path, false) {
+            Ok(found) => found,
             Err(why) => {
-                errors.push(invalid(at, &json_path.into(), why));
+                errors.push(invalid(at, &json_path.into(), format!("is an invalid path: {why}")));
                 continue;
             }
         };
-        if json_path.starts_with(".metadata.") || json_path == ".metadata" {
+        if found.split(['.', '[']).next() == Some("metadata") {
             errors.push(invalid(at.clone(), &json_path.into(), "must not point to fields in metadata"));
         }
-        if !matches!(text(schema, "/type"), "string" | "boolean" | "integer") {
+        if !matches!(schema.kind, Some(Kind::String | Kind::Boolean | Kind::Integer)) {
             let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
                        formats are allowed.";
             errors.push(invalid(at.clone(), &json_path.into(), why));
         }
-        if !seen.insert(json_path.to_owned()) {
+        if !seen.insert(found) {
             errors.push(FieldError::new(FieldErrorKind::Duplicate, at, &json_path.into(), ""));
         }
     }
@@ -370,27 +378,6 @@ fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldErr
         errors.push(FieldError::new(FieldErrorKind::TooMany, path, &seen.len().into(), detail));
     }
     errors
-}
-
-/// The schema of the field at a path.
-fn selectable<'s>(json_path: &str, schema: &'s Value) -> Result<&'s Value, String> {
-    let refused = |why: &str| Err(format!("is an invalid path: {why}"));
-    let Some(rest) = json_path.strip_prefix('.') else {
-        let end = json_path.find(['.', '[']).unwrap_or(json_path.len());
-        return refused(&format!("expected [ or . but got: {}", &json_path[..end]));
-    };
-    let mut schema = schema;
-    for step in rest.split('.') {
-        let (name, index) = step.split_once('[').map_or((step, None), |(name, index)| (name, Some(index)));
-        let Some(child) = schema.get("properties").and_then(|map| map.get(name)) else {
-            return refused("does not refer to a valid field");
-        };
-        if index.is_some() {
-            return refused("array notation is not allowed");
-        }
-        schema = child;
-    }
-    Ok(schema)
 }
 
 fn stored_versions(object: &Value) -> Vec<FieldError> {

@@ -17,8 +17,45 @@ enum Level {
 pub(super) fn validate(source: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(source, Level::Root, path, &mut errors);
+    complete(source, Some(source), path, path, &mut errors);
     errors.sort_by_key(ToString::to_string);
     errors
+}
+
+/// What the junctors of the root name has to be specified outside of them, too. `specified` is what stands at `at` there, and
+/// `path` is where the junctors stand.
+fn complete(source: &Value, specified: Option<&Value>, at: &str, path: &str, errors: &mut Vec<FieldError>) {
+    for (keyword, many) in JUNCTORS {
+        match source.get(keyword) {
+            Some(below) if !many => named(below, specified, at, &format!("{path}.{keyword}"), errors),
+            Some(Value::Array(below)) => {
+                for (i, child) in below.iter().enumerate() {
+                    named(child, specified, at, &format!("{path}.{keyword}[{i}]"), errors);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn named(source: &Value, specified: Option<&Value>, at: &str, path: &str, errors: &mut Vec<FieldError>) {
+    if !source.is_object() {
+        return;
+    }
+    let Some(specified) = specified.filter(|specified| specified.is_object()) else {
+        errors.push(required(at, format!("because it is defined in {path}")));
+        return;
+    };
+    complete(source, Some(specified), at, path, errors);
+    if let Some(items) = source.get("items") {
+        let (at, path) = (format!("{at}.items"), format!("{path}.items"));
+        named(items, specified.get("items"), &at, &path, errors);
+    }
+    for (name, property) in source.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let outside = specified.get("properties").and_then(|map| map.get(name));
+        let (at, path) = (format!("{at}.properties[{name}]"), format!("{path}.properties[{name}]"));
+        named(property, outside, &at, &path, errors);
+    }
 }
 
 fn flag(source: &Value, key: &str) -> bool {

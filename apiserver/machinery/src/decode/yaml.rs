@@ -9,6 +9,9 @@ use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT, MAX_YAML_ALIASES, MAX_YAML_NODES,
 /// Decodes the first YAML document. The error is a sentence with the line.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: invalid UTF-8: {error}"))?;
+    if text.starts_with('\t') {
+        return Err("yaml: found character that cannot start any token".to_owned());
+    }
     let first = split(text).into_iter().find(|(_, document)| !is_blank(document));
     first.map_or_else(
         || Ok(Decoded { value: Value::Null, problems: Vec::new(), format: Format::Yaml }),

@@ -102,25 +102,14 @@ pub fn problem(pattern: &str) -> Option<String> {
     if pattern.is_empty() {
         return None;
     }
+    if let Some(error) = super::pattern_syntax::error(pattern) {
+        return Some(error);
+    }
     let error = shared(pattern).err()?;
-    if matches!(*error, regex::Error::CompiledTooBig(_)) {
-        return Some("expression too large".to_owned());
-    }
-    if let Some(at) = pattern.find("(?") {
-        let length = if pattern[at..].starts_with("(?<") { 4 } else { 3 };
-        let part: String = pattern[at..].chars().take(length).collect();
-        return Some(format!("invalid or unsupported Perl syntax: `{part}`"));
-    }
-    if pattern.matches('(').count() > pattern.matches(')').count() {
-        return Some(format!("missing closing ): `{pattern}`"));
-    }
-    if pattern.matches('(').count() < pattern.matches(')').count() {
-        return Some(format!("unexpected ): `{pattern}`"));
-    }
-    match pattern.rfind('[') {
-        Some(at) => Some(format!("missing closing ]: `{}`", &pattern[at..])),
-        None => Some(format!("missing argument to repetition operator: `{pattern}`")),
-    }
+    Some(match *error {
+        regex::Error::CompiledTooBig(_) => "expression too large".to_owned(),
+        _ => format!("invalid or unsupported syntax: `{pattern}`"),
+    })
 }
 
 /// Replaces a Unicode class by its ASCII members, inside and outside of brackets.

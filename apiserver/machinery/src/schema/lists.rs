@@ -1,6 +1,6 @@
 //! `x-kubernetes-list-type: set` and `map`: no item twice.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,7 @@ use super::{ListType, Schema};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::MAX_FIELD_ERRORS;
 
-/// Reports each item of a set that equals an earlier one, and each item of a map whose keys equal
-/// those of an earlier one.
+/// Reports, of the items of a set that are equal and of those of a map whose keys are, the second one.
 pub fn validate_lists(schema: &Schema, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, object, &mut String::new(), &mut errors);
@@ -64,10 +63,21 @@ fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<Fiel
         Some(ListType::Map) => |schema, item| keys(schema, item).map(Value::Object),
         Some(ListType::Atomic) | None => return,
     };
-    let mut seen = BTreeSet::new();
+    if schema.list_type == Some(ListType::Map)
+        && let Some((i, item)) =
+            list.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null())
+    {
+        let detail = "must be an object for an array of list-type map";
+        errors.push(FieldError::new(FieldErrorKind::Invalid, format!("{path}[{i}]"), item, detail));
+        return;
+    }
+    let mut seen = BTreeMap::new();
     for (i, item) in list.iter().enumerate() {
         let Some(identity) = identity(schema, item) else { continue };
-        if !seen.insert(identity.to_string()) {
+        let times: &mut u32 = seen.entry(identity.to_string()).or_default();
+        *times += 1;
+        // Told once, however often it stands there.
+        if *times == 2 {
             let field = format!("{path}[{i}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &identity, ""));
             if errors.len() >= MAX_FIELD_ERRORS {

@@ -6,12 +6,14 @@ mod coerce;
 mod correlate;
 mod default;
 mod enumerated;
+pub mod field_path;
 pub mod formats;
 mod lists;
 pub mod names;
 mod number;
 mod parse;
 mod pattern_size;
+mod pattern_syntax;
 mod prune;
 mod validate;
 

@@ -258,7 +258,7 @@ fn rule(value: &Value) -> Result<Rule, Problem> {
                 "rule" => rule.rule = text(value)?.unwrap_or_default(),
                 "message" => rule.message = text(value)?,
                 "messageExpression" => rule.message_expression = text(value)?,
-                "reason" => rule.reason = text(value)?,
+                "reason" => rule.reason = value.as_str().map(str::to_owned),
                 "fieldPath" => rule.field_path = text(value)?,
                 "optionalOldSelf" => rule.optional_old_self = flag(value)?,
                 _ => {}

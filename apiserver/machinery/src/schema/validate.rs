@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         match (self.prefix, path) {
             ("", path) => path.to_owned(),
             (prefix, "") => prefix.to_owned(),
-            (prefix, path) => format!("{prefix}.{path}"),
+            (prefix, path) => format!("{prefix}.{}", path.trim_start_matches('.')),
         }
     }
 
@@ -452,7 +452,8 @@ impl<'a> Run<'a> {
         for (key, value) in map {
             let child = schema.child(key);
             let Some(child) = child else { continue };
-            if length > 0 {
+            // A value that is checked alone has no name of its own; what it names gets one, what it only holds a dot.
+            if length > 0 || !schema.properties.contains_key(key) {
                 path.push('.');
             }
             path.push_str(key);

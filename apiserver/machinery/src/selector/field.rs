@@ -100,7 +100,10 @@ fn unescape(value: &str) -> Result<String, String> {
                 None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
             },
             ',' | '=' => {
-                return Err(format!("invalid field selector: unescaped character in value: {character}"));
+                return Err(format!(
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(character)
+                ));
             }
             other => text.push(other),
         }

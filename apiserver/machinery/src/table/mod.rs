@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::clock::parse_rfc3339;
-use crate::go::go_text;
+use crate::go::{go_json, go_text};
 
 pub use self::age::human_duration;
 pub use self::path::Path;
@@ -51,12 +51,17 @@ impl Column {
         match (self.kind, value) {
             (Kind::Text, Value::Null) => "<no value>".into(),
             (_, Value::Null) => Value::Null,
-            (Kind::Text, Value::Array(_) | Value::Object(_)) => value.to_string().into(),
+            (Kind::Text, Value::Array(_) | Value::Object(_)) => go_json(value).into(),
             (Kind::Text, value) => go_text(value).into(),
             (Kind::Integer, Value::Number(number)) => integer(number),
+            // A float in Go, however it was written.
+            (Kind::Number, Value::Number(number)) if number.is_i64() => {
+                number.as_f64().map_or(Value::Null, |float| (float as i64).into())
+            }
             (Kind::Number, Value::Number(_)) | (Kind::Boolean, Value::Bool(_)) => value.clone(),
             (Kind::Date, Value::String(text)) => match parse_rfc3339(text) {
                 Some(time) => human_duration(now - time).into(),
+                None if matches!(text.as_str(), "" | "null") => "<unknown>".into(),
                 None => "<invalid>".into(),
             },
             _ => Value::Null,

@@ -156,14 +156,15 @@ fn brackets(text: &str, filters: usize) -> Result<Step, String> {
     if text == "*" {
         return Ok(Step::Every);
     }
-    if let Some(name) = quoted(text) {
-        return Ok(Step::Field(name.to_owned()));
-    }
     if let Some(expression) = text.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
         return Ok(Step::Filter(Filter::parse(expression, filters + 1)?));
     }
     if text.contains(',') {
-        return text.split(',').map(|one| brackets(one, filters)).collect::<Result<_, _>>().map(Step::Union);
+        let parts = text.split(',').map(|one| match dictionary_key(one) {
+            Some(key) => Ok(Step::Field(field(key).0)),
+            None => brackets(one, filters),
+        });
+        return parts.collect::<Result<_, _>>().map(Step::Union);
     }
     let number = |part: &str| -> Result<Option<i64>, String> {
         let part = part.trim();

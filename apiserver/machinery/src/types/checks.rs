@@ -168,7 +168,8 @@ fn labels(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn selector(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// What is wrong with a label selector.
+pub fn selector(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     labels(&value["matchLabels"], &format!("{path}.matchLabels"), errors);
     for (index, requirement) in value["matchExpressions"].as_array().into_iter().flatten().enumerate() {
         let path = format!("{path}.matchExpressions[{index}]");

@@ -14,7 +14,7 @@ mod validate;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-pub use checks::port_name;
+pub use checks::{port_name, selector};
 pub use go::{GoPlace, go_place};
 pub use openapi::{components, openapi_name};
 pub use schema::{LazySchema, zero_object};

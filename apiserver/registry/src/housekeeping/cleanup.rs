@@ -88,7 +88,8 @@ async fn clean(registry: &Registry, name: &str) -> Result<(), Status> {
         }
     }
     let Some(crds) = registry.definitions().stored(CRDS.0, CRDS.1) else { return Ok(()) };
-    let target = Target { served: &crds, namespace: "", name, subresource: Subresource::None };
+    // By its status: what the rest says may not be valid any more, and then could not be written.
+    let target = Target { served: &crds, namespace: "", name, subresource: Subresource::Status };
     edit(registry, &target, |crd| {
         retain(crd, "finalizers", |finalizer| finalizer != machinery::crd::CLEANUP_FINALIZER)
     })

@@ -284,8 +284,10 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
     let params = spec["paramKind"].is_object();
-    let allowed = |name: &&&str| params || **name != "params";
+    let named = !list(spec, "variables").is_empty();
+    let allowed = |name: &&&str| (params || **name != "params") && (named || **name != "variables");
     let variables: Vec<&str> = POLICY_VARIABLES.iter().filter(allowed).copied().collect();
+    let unnamed: Vec<&str> = variables.iter().copied().filter(|name| *name != "variables").collect();
     let (validations, audits) = (list(spec, "validations"), list(spec, "auditAnnotations"));
     if params {
         for field in ["apiVersion", "kind"] {
@@ -299,7 +301,7 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     } else {
         check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, &mut errors);
     }
-    check_conditions(spec, "spec", &variables, &mut errors);
+    check_conditions(spec, "spec", &unnamed, &mut errors);
     let count = list(spec, "variables").len();
     if count > MAX_CEL_VARIABLES {
         let detail = format!("must have at most {MAX_CEL_VARIABLES} items");
@@ -312,7 +314,7 @@ fn policy(policy: &Value) -> Vec<FieldError> {
         let name = text(variable, "name");
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !name.is_empty() && (!plain || name.starts_with(|c: char| c.is_ascii_digit())) {
-            let why = "name is not a valid CEL identifier";
+            let why = "must be a valid CEL identifier";
             errors.push(invalid(format!("{path}.name"), name, why));
         }
     }
@@ -337,15 +339,22 @@ fn check_validation(validation: &Value, path: &str, variables: &[&str], errors: 
     check_expression((validation, "messageExpression"), path, variables, Expected::Text, errors);
     let expression = text(validation, EXPRESSION).trim();
     let message = text(validation, "message");
-    if message.trim().contains('\n') {
-        errors.push(invalid(format!("{path}.message"), message, "message must not contain line breaks"));
+    if !message.is_empty() && message.trim().is_empty() {
+        errors.push(invalid(format!("{path}.message"), message, "must be non-empty if specified"));
+    } else if message.trim().contains('\n') {
+        errors.push(invalid(format!("{path}.message"), message, "must not contain line breaks"));
     } else if expression.contains('\n') && message.is_empty() {
         let why = "message must be specified if expression contains line breaks";
         errors.push(required(format!("{path}.message"), why));
     }
-    let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"];
+    let shown = text(validation, "messageExpression");
+    if !shown.is_empty() && shown.trim().is_empty() {
+        let field = format!("{path}.messageExpression");
+        errors.push(invalid(field, shown, "must be non-empty if specified"));
+    }
+    let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
     let reason = text(validation, "reason");
-    if !reason.is_empty() && !reasons.contains(&reason) {
+    if validation["reason"].is_string() && !matches!(reason, "Unauthorized") && !reasons.contains(&reason) {
         let allowed = reasons.map(Value::from);
         errors.push(FieldError::not_supported(format!("{path}.reason"), &reason.into(), &allowed));
     }

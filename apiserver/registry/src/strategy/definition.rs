@@ -56,8 +56,8 @@ impl Strategy for CustomResourceDefinitions {
         crd::validate_status_update(object)
     }
 
-    fn unknown_field(&self, field: &str) -> String {
-        format!("field label not supported: {field}")
+    fn qualified_finalizers(&self) -> bool {
+        false
     }
 
     fn unconditional_update(&self) -> bool {

@@ -157,6 +157,18 @@ impl Strategy for Events {
         errors
     }
 
+    /// Events of the older group are only held to what holds for all objects.
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        if !self.strict {
+            return if prefix { names::path_segment_prefix(name) } else { names::path_segment(name) };
+        }
+        names::dns1123_subdomain(if prefix { super::masked(name) } else { name.to_owned() }.as_str())
+    }
+
+    fn qualified_finalizers(&self) -> bool {
+        self.strict
+    }
+
     fn create_on_update(&self) -> bool {
         true
     }

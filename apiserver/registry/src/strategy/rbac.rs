@@ -44,15 +44,38 @@ impl Strategy for Roles {
         for (index, rule) in object["rules"].as_array().into_iter().flatten().enumerate() {
             check_rule(rule, &format!("rules[{index}]"), self.cluster, &mut errors);
         }
+        if self.cluster {
+            check_aggregation(&object["aggregationRule"], &mut errors);
+        }
         errors
     }
 
-    fn check_name(&self, name: &str, _prefix: bool) -> Vec<String> {
-        names::path_segment(name)
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        if prefix { names::path_segment_prefix(name) } else { names::path_segment(name) }
     }
 
     fn create_on_update(&self) -> bool {
         true
+    }
+}
+
+fn check_aggregation(aggregation: &Value, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "aggregationRule.clusterRoleSelectors";
+    if aggregation.is_null() {
+        return;
+    }
+    if !filled(&aggregation["clusterRoleSelectors"]) {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        errors.push(required(PATH, why));
+    }
+    for (index, selector) in aggregation["clusterRoleSelectors"].as_array().into_iter().flatten().enumerate()
+    {
+        let path = format!("{PATH}[{index}]");
+        let before = errors.len();
+        machinery::types::selector(selector, &path, errors);
+        if errors.len() > before {
+            errors.push(invalid(path, Value::Null, "invalid label selector."));
+        }
     }
 }
 
@@ -150,8 +173,8 @@ impl Strategy for Bindings {
         errors
     }
 
-    fn check_name(&self, name: &str, _prefix: bool) -> Vec<String> {
-        names::path_segment(name)
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        if prefix { names::path_segment_prefix(name) } else { names::path_segment(name) }
     }
 
     fn create_on_update(&self) -> bool {

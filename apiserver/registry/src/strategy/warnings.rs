@@ -105,6 +105,9 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
                 &mut found,
             );
         }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            found.extend(machinery::crd::format_warnings(object, old));
+        }
         ("", "Service") => service(object, &mut found),
         ("", "Secret") => found.extend(tls(object)),
         ("", "PersistentVolume") => volume(object, &mut found),

@@ -38,12 +38,12 @@ fn resource(definition: &Definition, version: &Version, connects: &[&ConnectReso
         false => json!({"group": definition.group, "version": version.name, "kind": definition.kind}),
     };
     let mut parts = Vec::new();
+    if version.status {
+        parts.push(json!({"subresource": "status", "responseKind": own, "verbs": part_verbs()}));
+    }
     if version.scale.is_some() {
         let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
         parts.push(json!({"subresource": "scale", "responseKind": kind, "verbs": part_verbs()}));
-    }
-    if version.status {
-        parts.push(json!({"subresource": "status", "responseKind": own, "verbs": part_verbs()}));
     }
     if is_namespaces(definition) {
         parts.push(json!({"subresource": "finalize", "responseKind": own, "verbs": ["update"]}));
@@ -54,7 +54,9 @@ fn resource(definition: &Definition, version: &Version, connects: &[&ConnectReso
         let kind = json!({"group": group, "version": version, "kind": one.kind});
         json!({"subresource": one.subresource, "responseKind": kind, "verbs": connect_verbs(one)})
     }));
-    parts.sort_by(|a, b| a["subresource"].as_str().cmp(&b["subresource"].as_str()));
+    if definition.built_in {
+        parts.sort_by(|a, b| a["subresource"].as_str().cmp(&b["subresource"].as_str()));
+    }
     let mut value = json!({
         "resource": definition.plural, "responseKind": own, "singularResource": definition.singular,
         "scope": if definition.namespaced { "Namespaced" } else { "Cluster" }, "verbs": verbs(definition),

@@ -19,6 +19,9 @@ pub(crate) fn list(
     for (definition, served) in served(definitions, group, version) {
         resources.push(resource(definition));
         let mut parts: Vec<Value> = Vec::new();
+        if served.status {
+            parts.push(part(definition, "status", part_verbs()));
+        }
         if served.scale.is_some() {
             parts.push(json!({
                 "name": format!("{}/scale", definition.plural), "singularName": "",
@@ -26,14 +29,13 @@ pub(crate) fn list(
                 "kind": "Scale", "verbs": part_verbs(),
             }));
         }
-        if served.status {
-            parts.push(part(definition, "status", part_verbs()));
-        }
         if is_namespaces(definition) {
             parts.push(part(definition, "finalize", json!(["update"])));
         }
         parts.extend(connected(definition, version, connects).map(|one| connect(definition, one)));
-        parts.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+        if definition.built_in {
+            parts.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+        }
         resources.extend(parts);
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };

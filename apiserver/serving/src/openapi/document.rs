@@ -66,7 +66,7 @@ pub(super) fn document(shared: &Shared, served: &Resources<'_>) -> Value {
     }
     let built_in = served.iter().any(|(definition, _)| definition.built_in);
     let info = if built_in {
-        json!({"title": shared.options.title, "version": shared.options.version.git_version})
+        json!({"title": shared.options.title, "version": shared.options.version.minor()})
     } else {
         json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"})
     };

@@ -2,6 +2,7 @@
 
 mod document;
 mod paths;
+mod range;
 mod schemas;
 mod v2;
 mod v2_protobuf;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use http::header::{ETAG, LOCATION, VARY};
+use http::header::{ACCEPT_RANGES, ETAG, LOCATION, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use registry::Definitions;
@@ -161,9 +162,12 @@ impl Shared {
         let mut answer = match precondition(request, tag, self.clock.now()) {
             Some(412) if content_type != TEXT => Answer::new(412, content_type, ""),
             Some(code) => Answer::empty(code),
-            None => Answer::new(200, content_type, bytes.clone()),
+            None => range::answer(bytes, tag, content_type, request),
         };
-        answer.headers.insert(ETAG, tag.clone());
+        if answer.code != 416 {
+            answer.headers.insert(ETAG, tag.clone());
+            answer.headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        }
         answer
     }
 

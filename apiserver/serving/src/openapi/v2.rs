@@ -21,7 +21,7 @@ pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: 
     }
     json!({
         "swagger": "2.0",
-        "info": {"title": options.title, "version": options.version.git_version},
+        "info": {"title": options.title, "version": options.version.minor()},
         "paths": paths,
         "definitions": definitions,
     })

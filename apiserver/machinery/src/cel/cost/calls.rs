@@ -5,7 +5,7 @@ use super::{LIST, Node, PATTERN, TRAVERSAL, scaled};
 use crate::cel::types::Type;
 
 /// Characters of the largest pattern of a named format.
-const FORMAT: f64 = 64.0;
+const FORMAT: f64 = 128.0;
 
 /// Cost of a call beside its arguments, and the size of its result when the call bounds it.
 pub(super) struct CallCost {

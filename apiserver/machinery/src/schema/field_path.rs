@@ -1,0 +1,100 @@
+//! Paths to fields of a schema, like `.a.b` or `.a['b']`.
+
+use super::Schema;
+
+/// The field that a path names, as errors write it, and its schema. `brackets`: whether `['name']` may be written, too.
+///
+/// # Errors
+/// What is wrong with the path, in Go's words; there is no such field below the schema.
+pub fn find<'s>(schema: &'s Schema, path: &str, brackets: bool) -> Result<(String, &'s Schema), String> {
+    const END: &str = "unexpected end of JSON path";
+    let (mut schema, mut rest, mut shown) = (schema, path, String::new());
+    while !rest.is_empty() {
+        let name = match token(&mut rest) {
+            "." if rest.is_empty() => return Err(END.into()),
+            "." => token(&mut rest).to_owned(),
+            "[" if !brackets => return Err("array notation is not allowed".into()),
+            "[" if rest.is_empty() => return Err(END.into()),
+            "[" => {
+                let quoted = token(&mut rest);
+                let Some(name) = quoted.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) else {
+                    return Err(format!("expected single quoted string but got {quoted}"));
+                };
+                match token(&mut rest) {
+                    "]" => {}
+                    "" => return Err(END.into()),
+                    other => return Err(format!("expected ] but got {other}")),
+                }
+                name.replace("\\'", "'")
+            }
+            other => return Err(format!("expected [ or . but got: {other}")),
+        };
+        schema = match (schema.properties.get(&name), &schema.additional_properties) {
+            (Some(child), _) => {
+                let dot = if shown.is_empty() { "" } else { "." };
+                shown.push_str(&format!("{dot}{name}"));
+                child
+            }
+            (None, Some(child)) if schema.properties.is_empty() => {
+                shown.push_str(&format!("[{name}]"));
+                child
+            }
+            _ => return Err("does not refer to a valid field".into()),
+        };
+    }
+    Ok((shown, schema))
+}
+
+/// Takes the next delimiter, quoted text or name.
+fn token<'p>(rest: &mut &'p str) -> &'p str {
+    let bytes = rest.as_bytes();
+    let end = match bytes.first() {
+        Some(b'.' | b'[' | b']') => 1,
+        Some(b'\'') => {
+            let closes = |at: &usize| bytes[*at] == b'\'' && bytes[at - 1] != b'\\';
+            (1..bytes.len()).find(closes).map_or(bytes.len(), |at| at + 1)
+        }
+        _ => rest.find(['.', '[', ']']).unwrap_or(rest.len()),
+    };
+    let (token, after) = rest.split_at(end);
+    *rest = after;
+    token
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_paths_name() {
+        let schema = Schema::parse(&json!({"type": "object", "properties": {
+            "a-b": {"type": "string"},
+            "m": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}}}},
+            "l": {"type": "array", "items": {"type": "string"}},
+        }}))
+        .unwrap();
+        for (path, wanted) in [
+            (".a-b", Ok("a-b")),
+            ("['a-b']", Ok("a-b")),
+            (".m.k.x", Ok("m[k].x")),
+            (".m['it\\'s'].x", Ok("m[it's].x")),
+            (".", Err("unexpected end of JSON path")),
+            (".m.", Err("unexpected end of JSON path")),
+            (".m[", Err("unexpected end of JSON path")),
+            (".m['k'", Err("unexpected end of JSON path")),
+            (".m['k", Err("expected single quoted string but got 'k")),
+            (".m[0]", Err("expected single quoted string but got 0")),
+            ("m", Err("expected [ or . but got: m")),
+            (".m['k']x", Err("expected [ or . but got: x")),
+            (".l.x", Err("does not refer to a valid field")),
+            ("..m", Err("does not refer to a valid field")),
+            (".n", Err("does not refer to a valid field")),
+        ] {
+            let found = find(&schema, path, true).map(|(shown, _)| shown);
+            assert_eq!(found.as_deref(), wanted.map_err(str::to_owned).as_ref().copied(), "{path}");
+        }
+        assert_eq!(find(&schema, "['a-b']", false).unwrap_err(), "array notation is not allowed");
+    }
+}

@@ -1,0 +1,350 @@
+//! What Go's `regexp/syntax` refuses in a pattern, in its words. It refuses less than other dialects offer, and more than ours does.
+
+/// The largest count of a repetition, also of one within another.
+const MAX_REPEAT: u64 = 1000;
+
+/// The first error in a pattern. `None`: there is none of those that are looked for.
+pub(super) fn error(pattern: &str) -> Option<String> {
+    Scan { pattern, at: 0, operand: None, groups: Vec::new(), alternatives: 1 }.run().err()
+}
+
+/// What a repetition behind it would repeat.
+#[derive(Clone, Copy)]
+struct Operand {
+    /// How often the most repeated part of it is repeated.
+    times: u64,
+    /// Where the operator began that this is the result of.
+    operator: Option<usize>,
+}
+
+impl Operand {
+    const ONE: Option<Self> = Some(Self { times: 1, operator: None });
+}
+
+struct Scan<'p> {
+    pattern: &'p str,
+    at: usize,
+    operand: Option<Operand>,
+    /// Of each group that is open, what its parts before it are repeated at most.
+    groups: Vec<u64>,
+    /// The same of the group that is read.
+    alternatives: u64,
+}
+
+impl Scan<'_> {
+    fn rest(&self) -> &str {
+        &self.pattern[self.at..]
+    }
+
+    fn run(mut self) -> Result<(), String> {
+        while let Some(c) = self.rest().chars().next() {
+            let start = self.at;
+            self.at += c.len_utf8();
+            match c {
+                '(' => self.open(start)?,
+                ')' => {
+                    let before =
+                        self.groups.pop().ok_or_else(|| format!("unexpected ): `{}`", self.pattern))?;
+                    self.operand = Some(Operand { times: self.alternatives, operator: None });
+                    self.alternatives = self.alternatives.max(before);
+                }
+                '|' => self.operand = None,
+                '*' | '+' | '?' => self.repeat(start, 1)?,
+                '{' => match counts(&self.pattern[start..]) {
+                    Some((length, low, high)) => {
+                        self.at = start + length;
+                        let (most, text) = (high.unwrap_or(low).max(low), &self.pattern[start..self.at]);
+                        if most > MAX_REPEAT || high.is_some_and(|high| high < low) {
+                            return Err(format!("invalid repeat count: `{text}`"));
+                        }
+                        self.repeat(start, most)?;
+                    }
+                    None => self.operand = Operand::ONE,
+                },
+                '[' => self.class(start)?,
+                '\\' => {
+                    self.escape(start, false)?;
+                    self.operand = Operand::ONE;
+                }
+                _ => self.operand = Operand::ONE,
+            }
+        }
+        if self.groups.is_empty() { Ok(()) } else { Err(format!("missing closing ): `{}`", self.pattern)) }
+    }
+
+    fn repeat(&mut self, start: usize, count: u64) -> Result<(), String> {
+        let operand = self.operand;
+        if self.rest().starts_with('?') && operand.is_some() {
+            self.at += 1;
+        }
+        let operator = &self.pattern[start..self.at];
+        let Some(operand) = operand else {
+            return Err(format!("missing argument to repetition operator: `{operator}`"));
+        };
+        if let Some(first) = operand.operator {
+            return Err(format!("invalid nested repetition operator: `{}`", &self.pattern[first..self.at]));
+        }
+        let times = operand.times.saturating_mul(count.max(1));
+        if times > MAX_REPEAT {
+            return Err(format!("invalid repeat count: `{operator}`"));
+        }
+        self.alternatives = self.alternatives.max(times);
+        self.operand = Some(Operand { times, operator: Some(start) });
+        Ok(())
+    }
+
+    /// A group, or flags that hold from here on.
+    fn open(&mut self, start: usize) -> Result<(), String> {
+        let mut group = true;
+        if self.rest().starts_with('?') {
+            let text = &self.pattern[start..];
+            let name = ["(?P<", "(?<"].iter().find(|prefix| text.starts_with(*prefix));
+            if let Some(prefix) = name {
+                let end = text.find('>').ok_or_else(|| format!("invalid named capture: `{text}`"))?;
+                let name = &text[prefix.len()..end];
+                if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                    return Err(format!("invalid named capture: `{}`", &text[..=end]));
+                }
+                self.at = start + end + 1;
+            } else {
+                group = self.flags(start)?;
+            }
+        }
+        if group {
+            self.groups.push(self.alternatives);
+            self.alternatives = 1;
+        }
+        self.operand = None;
+        Ok(())
+    }
+
+    /// Whether a group begins behind the flags.
+    fn flags(&mut self, start: usize) -> Result<bool, String> {
+        let (mut any, mut negative) = (false, false);
+        let text = &self.pattern[start..];
+        for (i, c) in text.char_indices().skip(2) {
+            match c {
+                'i' | 'm' | 's' | 'U' => any = true,
+                '-' if !negative => (negative, any) = (true, false),
+                ':' | ')' if any || !negative => {
+                    self.at = start + i + 1;
+                    return Ok(c == ':');
+                }
+                _ => {
+                    let part = &text[..i + c.len_utf8()];
+                    return Err(format!("invalid or unsupported Perl syntax: `{part}`"));
+                }
+            }
+        }
+        Err(format!("invalid or unsupported Perl syntax: `{text}`"))
+    }
+
+    fn class(&mut self, start: usize) -> Result<(), String> {
+        let text = &self.pattern[start..];
+        let missing = || format!("missing closing ]: `{text}`");
+        if self.rest().starts_with('^') {
+            self.at += 1;
+        }
+        let mut first = true;
+        while first || !self.rest().starts_with(']') {
+            first = false;
+            if let Some(end) = self.rest().strip_prefix("[:").and_then(|rest| rest.find(":]")) {
+                let name = &self.rest()[..end + 4];
+                if !NAMES.contains(&name[2..].trim_start_matches('^').trim_end_matches(":]")) {
+                    return Err(format!("invalid character class range: `{name}`"));
+                }
+                self.at += end + 4;
+                continue;
+            }
+            let from = self.at;
+            let set = self.rest().starts_with('\\') && self.rest()[1..].starts_with(SETS);
+            let low = self.member(false).ok_or_else(missing)??;
+            let ranges = !set && self.rest().starts_with('-') && !self.rest().starts_with("-]");
+            if ranges && self.rest().len() > 1 {
+                self.at += 1;
+                let high = self.member(true).ok_or_else(missing)??;
+                if let (Some(low), Some(high)) = (low, high)
+                    && high < low
+                {
+                    let range = &self.pattern[from..self.at];
+                    return Err(format!("invalid character class range: `{range}`"));
+                }
+            }
+            if self.rest().is_empty() {
+                return Err(missing());
+            }
+        }
+        self.at += 1;
+        self.operand = Operand::ONE;
+        Ok(())
+    }
+
+    /// A character of a class, where it is plain; `None` at the end of the pattern. `single`: a set of them is an error.
+    fn member(&mut self, single: bool) -> Option<Result<Option<char>, String>> {
+        let (c, start) = (self.rest().chars().next()?, self.at);
+        self.at += c.len_utf8();
+        Some(if c == '\\' { self.escape(start, single).map(|()| None) } else { Ok(Some(c)) })
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self, start: usize, single: bool) -> Result<(), String> {
+        let Some(c) = self.rest().chars().next() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        self.at += c.len_utf8();
+        let shown = |scan: &Self| format!("invalid escape sequence: `{}`", &scan.pattern[start..scan.at]);
+        match c {
+            'Q' if !single => {
+                let end = self.rest().find("\\E").map_or(self.rest().len(), |end| end + 2);
+                self.at += end;
+            }
+            'p' | 'P' if !single => {
+                let name = self.rest();
+                let length = match name.strip_prefix('{') {
+                    Some(inner) => inner.find('}').map(|end| end + 2),
+                    None => name.chars().next().map(char::len_utf8),
+                };
+                let known =
+                    length.is_some_and(|length| regex_syntax_knows(&self.pattern[start..self.at + length]));
+                self.at += length.unwrap_or(name.len());
+                if !known {
+                    let range = &self.pattern[start..self.at];
+                    return Err(format!("invalid character class range: `{range}`"));
+                }
+            }
+            'x' => {
+                let rest = self.rest();
+                let (digits, length) = match rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+                    Some((digits, _)) => (digits, digits.len() + 2),
+                    None => (rest.get(..2).unwrap_or(rest), rest.len().min(2)),
+                };
+                let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+                let good = code.is_some() && (length > 2 || digits.len() == 2);
+                if !good {
+                    self.at += rest.chars().take(2).take_while(char::is_ascii_hexdigit).count();
+                    let bad = self.rest().chars().next().map_or(0, char::len_utf8);
+                    self.at += if self.at - start < 4 { bad } else { 0 };
+                    return Err(shown(self));
+                }
+                self.at += length;
+            }
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'A' | 'b' | 'B' | 'z' if !single => {}
+            '0' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' => {}
+            '1'..='7' if self.rest().starts_with(|next: char| ('0'..='7').contains(&next)) => {}
+            c if c.is_ascii() && !c.is_ascii_alphanumeric() => {}
+            _ => return Err(shown(self)),
+        }
+        Ok(())
+    }
+}
+
+/// Escapes that stand for several characters.
+const SETS: [char; 8] = ['d', 'D', 's', 'S', 'w', 'W', 'p', 'P'];
+
+const NAMES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+    "upper", "word", "xdigit",
+];
+
+fn regex_syntax_knows(class: &str) -> bool {
+    regex::Regex::new(class).is_ok()
+}
+
+/// `{2}`, `{2,}` or `{2,5}` at the beginning: its length, the smaller and the larger number.
+fn counts(text: &str) -> Option<(usize, u64, Option<u64>)> {
+    let end = text.find('}')?;
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+        plain.then(|| digits.parse().unwrap_or(u64::MAX))
+    };
+    let inner = &text[1..end];
+    let (low, high) = match inner.split_once(',') {
+        None => (number(inner)?, None),
+        Some((low, "")) => (number(low)?, None),
+        Some((low, high)) => (number(low)?, Some(number(high)?)),
+    };
+    Some((end + 1, low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error;
+
+    #[test]
+    fn what_go_refuses() {
+        for pattern in [
+            "",
+            "a{1000}",
+            "(a{10}){100}",
+            "a{,3}",
+            "(?<n>a)",
+            "\\p{Greek}",
+            "^*",
+            "$+",
+            "()*",
+            "a+?",
+            "a{0}",
+            "\\Q*\\E*",
+            "\\Qa",
+            "\\07",
+            "\\x{41}",
+            "\\pN",
+            "[[:alpha:]]",
+            "x{2}{",
+            "\\_",
+            "é*",
+            "a{2,1000}",
+            "[\\d-z]",
+            "[]a]",
+            "[^]a]",
+            "[a-]",
+            "(?i)a",
+            "(?i-s:a)b",
+            "a|b",
+            "[+-]",
+            "[\\w.-]+",
+        ] {
+            assert_eq!(error(pattern), None, "{pattern}");
+        }
+        for (pattern, wanted) in [
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("a{1001,}", "invalid repeat count: `{1001,}`"),
+            ("(a{100}){100}", "invalid repeat count: `{100}`"),
+            ("(a{2}|b{600}){2}", "invalid repeat count: `{2}`"),
+            ("a{2,1}", "invalid repeat count: `{2,1}`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+            ("a{2}?{3}", "invalid nested repetition operator: `{2}?{3}`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("a|*", "missing argument to repetition operator: `*`"),
+            ("{2}", "missing argument to repetition operator: `{2}`"),
+            ("(?i)*", "missing argument to repetition operator: `*`"),
+            ("(", "missing closing ): `(`"),
+            ("a)", "unexpected ): `a)`"),
+            ("[b-a]", "invalid character class range: `b-a`"),
+            ("[", "missing closing ]: `[`"),
+            ("x[a-z", "missing closing ]: `[a-z`"),
+            ("[a\\]", "missing closing ]: `[a\\]`"),
+            ("[^]", "missing closing ]: `[^]`"),
+            ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
+            ("[a-\\d]", "invalid escape sequence: `\\d`"),
+            ("\\8", "invalid escape sequence: `\\8`"),
+            ("\\1", "invalid escape sequence: `\\1`"),
+            ("\\Z", "invalid escape sequence: `\\Z`"),
+            ("\\xg", "invalid escape sequence: `\\xg`"),
+            ("\\x4", "invalid escape sequence: `\\x4`"),
+            ("\\pX", "invalid character class range: `\\pX`"),
+            ("\\p{N", "invalid character class range: `\\p{N`"),
+            ("\\", "trailing backslash at end of expression: ``"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("a(?!b)", "invalid or unsupported Perl syntax: `(?!`"),
+            ("(?P=n)", "invalid or unsupported Perl syntax: `(?P`"),
+            ("(?i", "invalid or unsupported Perl syntax: `(?i`"),
+            ("(?i-)a", "invalid or unsupported Perl syntax: `(?i-)`"),
+            ("(?P<>a)", "invalid named capture: `(?P<>`"),
+            ("(?<=a)b", "invalid named capture: `(?<=a)b`"),
+        ] {
+            assert_eq!(error(pattern).as_deref(), Some(wanted), "{pattern}");
+        }
+    }
+}
