@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use machinery::types::{self, LazySchema};
 
+use crate::context::Subresource;
 use crate::definition::{Definition, Scale, Structure, Version};
 use crate::from_crd::VERBS;
 
@@ -20,6 +21,8 @@ pub(crate) struct Kind {
     namespaced: bool,
     pub(crate) status: bool,
     scale: bool,
+    /// Further parts of the object that are written through paths of their own.
+    parts: &'static [Subresource],
     /// Whether its generation counts changes.
     pub(crate) generation: bool,
     /// Whether PUT may leave the `resourceVersion` out.
@@ -48,6 +51,7 @@ const fn kind(
         namespaced: true,
         status: false,
         scale: false,
+        parts: &[],
         generation: false,
         unconditional: true,
         create_on_update: false,
@@ -67,6 +71,10 @@ impl Kind {
 
     const fn scale(self) -> Self {
         Self { scale: true, ..self }
+    }
+
+    const fn parts(self, parts: &'static [Subresource]) -> Self {
+        Self { parts, ..self }
     }
 
     const fn generation(self) -> Self {
@@ -121,6 +129,7 @@ impl Kind {
                 status_replicas_path: ".status.replicas".to_owned(),
                 label_selector_path: Some(".spec.selector".to_owned()),
             }),
+            parts: self.parts,
             selectable_fields: Vec::new(),
         };
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
@@ -199,6 +208,7 @@ static KINDS: [Kind; 47] = [
     kind(FLOW, "FlowSchema", "flowschemas", &[]).cluster().status().generation(),
     kind(FLOW, "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]).cluster().status().generation(),
     kind("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]).cluster().status()
+        .parts(&[Subresource::Approval])
         .selectable(&["spec.signerName"]),
     kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional(),
     kind(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]).cluster().extension().generation().conditional(),

@@ -139,14 +139,23 @@ const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
 const BOTH: Reset<'_> = Reset::Fields(&[&["spec"], &["status"]]);
 const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
 const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
+const SPEC_AND_CONDITIONS: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "conditions"]]);
+const SPEC_AND_CERTIFICATE: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "certificate"]]);
+
+fn is_request(target: &Target<'_>) -> bool {
+    let definition = &target.served.definition;
+    definition.built_in && definition.plural == "certificatesigningrequests"
+}
 
 fn reset(target: &Target<'_>) -> Reset<'static> {
     match target.subresource {
+        Subresource::Status if is_request(target) => SPEC_AND_CONDITIONS,
+        Subresource::Approval => SPEC_AND_CERTIFICATE,
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,
         // What is asked for, and by whom, is the server's.
-        Subresource::None if target.served.definition.plural == "certificatesigningrequests" => BOTH,
+        Subresource::None if is_request(target) => BOTH,
         _ if target.served.version.status => STATUS,
         _ => Reset::Nothing,
     }

@@ -9,6 +9,7 @@ use super::{
     Generation, Strategy, admission, autoscaler, certificate, job, network, node, pod, service, storage,
     workload,
 };
+use crate::context::Subresource;
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
@@ -21,10 +22,14 @@ pub(super) struct Rules {
     pub(super) prepare: fn(&mut Value),
     /// What the server sets or keeps at each update.
     pub(super) prepare_update: fn(&mut Value, &Value),
+    /// What the server sets or keeps at an update through a part of the object.
+    pub(super) prepare_part: fn(Subresource, &mut Value, &Value, &str),
     /// What is wrong with an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
     /// What is wrong with a new object only.
     pub(super) validate_new: fn(&Value) -> Vec<FieldError>,
+    /// What is wrong with an update through a part of the object.
+    pub(super) validate_part: fn(Subresource, &Value, &Value) -> Vec<FieldError>,
     /// What an update must not change.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
 }
@@ -34,8 +39,10 @@ pub(super) const NONE: Rules = Rules {
     normalize: |_| {},
     prepare: |_| {},
     prepare_update: |_, _| {},
+    prepare_part: |_, _, _, _| {},
     validate: |_| Vec::new(),
     validate_new: |_| Vec::new(),
+    validate_part: |_, _, _| Vec::new(),
     immutable: |_, _| Vec::new(),
 };
 
@@ -144,6 +151,26 @@ impl Strategy for Known {
 
     fn prepare_update(&self, object: &mut Value, old: &Value) {
         (self.rules.prepare_update)(object, old);
+    }
+
+    fn prepare_part_update(&self, part: Subresource, object: &mut Value, old: &Value, now: &str) {
+        (self.rules.prepare_part)(part, object, old, now);
+    }
+
+    fn create_refusal(&self, object: &Value) -> Option<String> {
+        (self.kind.kind == "CertificateSigningRequest").then(|| certificate::refusal(object))?
+    }
+
+    fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate_update(object, old);
+        errors.extend((self.rules.validate_part)(Subresource::Status, object, old));
+        errors
+    }
+
+    fn validate_part_update(&self, part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.check(object);
+        errors.extend((self.rules.validate_part)(part, object, old));
+        errors
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {

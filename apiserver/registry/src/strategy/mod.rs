@@ -34,6 +34,7 @@ use serde_json::Value;
 pub(crate) use admission::{POLICY_VARIABLES, REQUEST};
 pub(crate) use default::{BuiltIn, Custom};
 
+use crate::context::Subresource;
 use crate::definition::Definition;
 
 /// When `metadata.generation` rises.
@@ -68,6 +69,15 @@ pub(crate) trait Strategy: Send + Sync {
     /// What the server sets or keeps at each update, after field ownership was noted.
     fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
 
+    /// What the server sets or keeps at an update through `/status` or a part of the object (`parts` of its version). `now`: the time, as
+    /// `metav1.Time` is written.
+    fn prepare_part_update(&self, _part: Subresource, _object: &mut Value, _old: &Value, _now: &str) {}
+
+    /// Why nobody may create the object, valid as it is, if so.
+    fn create_refusal(&self, _object: &Value) -> Option<String> {
+        None
+    }
+
     /// What is wrong with a new object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {
         Vec::new()
@@ -80,6 +90,11 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// What is wrong with an update through `/status`, which keeps the rest of the object.
     fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.validate_update(object, old)
+    }
+
+    /// What is wrong with an update through a part of the object that is neither `status` nor `scale`.
+    fn validate_part_update(&self, _part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate_update(object, old)
     }
 

@@ -48,6 +48,7 @@ pub(super) const POD: Rules = Rules {
         if gated && placed { vec![super::default::forbidden("spec.nodeName", why)] } else { Vec::new() }
     },
     immutable: pod_update::kept,
+    ..NONE
 };
 
 /// The first of `podIPs` and `podIP` are the same address.

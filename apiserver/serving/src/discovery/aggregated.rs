@@ -45,6 +45,12 @@ fn resource(definition: &Definition, version: &Version, connects: &[&ConnectReso
     if version.status {
         parts.push(json!({"subresource": "status", "responseKind": own, "verbs": part_verbs()}));
     }
+    parts.extend(
+        version
+            .parts
+            .iter()
+            .map(|one| json!({"subresource": one.name(), "responseKind": own, "verbs": part_verbs()})),
+    );
     if is_namespaces(definition) {
         parts.push(json!({"subresource": "finalize", "responseKind": own, "verbs": ["update"]}));
     }
