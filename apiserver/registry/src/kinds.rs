@@ -13,7 +13,10 @@ use crate::from_crd::VERBS;
 /// One kind, and what of its behaviour can be said in a word.
 pub(crate) struct Kind {
     pub(crate) group: &'static str,
+    /// What is stored, and preferred.
     pub(crate) version: &'static str,
+    /// Further versions that are served.
+    older: &'static [&'static str],
     pub(crate) kind: &'static str,
     pub(crate) plural: &'static str,
     short_names: &'static [&'static str],
@@ -44,6 +47,7 @@ const fn kind(
     Kind {
         group,
         version: "v1",
+        older: &[],
         kind,
         plural,
         short_names,
@@ -101,8 +105,8 @@ impl Kind {
         Self { categories: &["api-extensions"], ..self }
     }
 
-    const fn version(self, version: &'static str) -> Self {
-        Self { version, ..self }
+    const fn versions(self, version: &'static str, older: &'static [&'static str]) -> Self {
+        Self { version, older, ..self }
     }
 
     const fn selectable(self, selectable: &'static [&'static str]) -> Self {
@@ -114,10 +118,10 @@ impl Kind {
         types::name_of(self.group, self.version, self.kind)
     }
 
-    fn definition(&self) -> Definition {
-        let schema = LazySchema::new(self.type_name());
-        let version = Version {
-            name: self.version.to_owned(),
+    fn version_named(&self, name: &str) -> Arc<Version> {
+        let schema = LazySchema::new(types::name_of(self.group, name, self.kind));
+        Arc::new(Version {
+            name: name.to_owned(),
             served: true,
             deprecation_warning: (self.kind == "Endpoints").then(|| ENDPOINTS.to_owned()),
             schema: Structure::Known(Arc::new(schema)),
@@ -131,7 +135,10 @@ impl Kind {
             }),
             parts: self.parts,
             selectable_fields: Vec::new(),
-        };
+        })
+    }
+
+    fn definition(&self) -> Definition {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Definition {
             group: self.group.to_owned(),
@@ -142,7 +149,7 @@ impl Kind {
             short_names: texts(self.short_names),
             categories: texts(self.categories),
             namespaced: self.namespaced,
-            versions: vec![Arc::new(version)],
+            versions: [self.version].iter().chain(self.older).map(|name| self.version_named(name)).collect(),
             storage_version: self.version.to_owned(),
             verbs: VERBS.to_vec(),
             built_in: true,
@@ -185,7 +192,7 @@ static KINDS: [Kind; 47] = [
     kind("apps", "StatefulSet", "statefulsets", &["sts"]).status().scale().all().generation(),
     kind("batch", "CronJob", "cronjobs", &["cj"]).status().all().generation(),
     kind("batch", "Job", "jobs", &[]).status().all().generation().selectable(&["status.successful"]),
-    kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]).version("v2").status().all(),
+    kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]).versions("v2", &["v1"]).status().all(),
     kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]).status().generation().conditional(),
     kind(NETWORK, "Ingress", "ingresses", &["ing"]).status().generation(),
     kind(NETWORK, "IngressClass", "ingressclasses", &[]).cluster().generation(),

@@ -216,14 +216,16 @@ fn check_kind(
         return Err(unrecognized(&why, expected, body));
     }
     let (group, version) = machinery::meta::group_version(api_version);
+    let (expected_group, _) = machinery::meta::group_version(expected.api_version);
     let why = if is_kind(api_version, kind) {
-        let (expected_group, _) = machinery::meta::group_version(expected.api_version);
+        if (group, kind) == (expected_group, expected.kind) {
+            return Ok(());
+        }
         let package = match expected_group.split('.').next().unwrap_or_default() {
             "" => "core",
             "rbac" => "rbac",
             package => package,
         };
-        let _ = group;
         format!("converting ({version}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
     } else {
         let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";

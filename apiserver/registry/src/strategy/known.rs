@@ -1,7 +1,9 @@
 //! Kinds of the table in [`crate::kinds`]: what the table and the structure say, and rules where there are some.
 
+use std::borrow::Cow;
+
 use machinery::field::FieldError;
-use machinery::types;
+use machinery::{meta, types};
 use serde_json::Value;
 
 use super::default::{forbidden, invalid};
@@ -89,6 +91,29 @@ impl Known {
 }
 
 impl Known {
+    /// The object in the version that is stored: the rules are about that one.
+    fn stored<'v>(&self, object: &'v Value) -> Cow<'v, Value> {
+        // Autoscalers alone have several versions.
+        match self.kind.kind {
+            "HorizontalPodAutoscaler" => {
+                Cow::Owned(autoscaler::in_version(object.clone(), self.kind.version))
+            }
+            _ => Cow::Borrowed(object),
+        }
+    }
+
+    /// The status of a new object in that version, if it has one.
+    fn new_status(&self, version: &str) -> Option<Value> {
+        if version != self.kind.version {
+            let zero = types::zero_object(&types::name_of(self.kind.group, version, self.kind.kind));
+            return zero.map(|mut zero| zero["status"].take());
+        }
+        let status = self.schema.properties.get("status").filter(|status| status.default.is_some())?;
+        let mut empty = Value::Object(serde_json::Map::new());
+        machinery::schema::default(status, &mut empty);
+        Some(empty)
+    }
+
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
         errors.extend((self.rules.validate)(object));
@@ -128,13 +153,12 @@ impl Strategy for Known {
     /// Clients do not write a status when they create; only what kubelets register comes with theirs.
     fn prepare_create(&self, object: &mut Value) {
         if self.kind.status && self.kind.kind != "Node" {
-            match (object.as_object_mut(), self.schema.properties.get("status")) {
-                (Some(map), Some(status)) if status.default.is_some() => {
-                    let mut empty = Value::Object(serde_json::Map::new());
-                    machinery::schema::default(status, &mut empty);
-                    map.insert("status".into(), empty);
+            let status = self.new_status(meta::group_version(meta::api_version(object)).1);
+            match (object.as_object_mut(), status) {
+                (Some(map), Some(status)) => {
+                    map.insert("status".into(), status);
                 }
-                (Some(map), _) => {
+                (Some(map), None) => {
                     map.remove("status");
                 }
                 _ => {}
@@ -174,12 +198,14 @@ impl Strategy for Known {
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let object = &*self.stored(object);
         let mut errors = self.check(object);
         errors.extend((self.rules.validate_new)(object));
         errors
     }
 
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let (object, old) = (&*self.stored(object), &*self.stored(old));
         let mut errors = self.check(object);
         if self.kind.kind == "Job" {
             // A real server looks at a Job once more as the changed one, and only then for what it generated itself.

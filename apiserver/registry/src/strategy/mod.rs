@@ -175,6 +175,17 @@ pub(crate) trait Strategy: Send + Sync {
     }
 }
 
+/// `object` in another version of its built-in kind.
+pub(crate) fn in_version(definition: &Definition, version: &str, mut object: Value) -> Value {
+    if definition.kind == "HorizontalPodAutoscaler" {
+        return autoscaler::in_version(object, version);
+    }
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".into(), definition.api_version(version).into());
+    }
+    object
+}
+
 /// The words for a field that cannot be selected by.
 pub(crate) fn unknown_field(selectable: &[&str], field: &str) -> String {
     if selectable.is_empty() {
