@@ -24,6 +24,7 @@ pub(crate) struct Kind {
     namespaced: bool,
     pub(crate) status: bool,
     scale: bool,
+    verbs: &'static [&'static str],
     /// Further parts of the object that are written through paths of their own.
     parts: &'static [Subresource],
     /// Whether its generation counts changes.
@@ -55,6 +56,7 @@ const fn kind(
         namespaced: true,
         status: false,
         scale: false,
+        verbs: &VERBS,
         parts: &[],
         generation: false,
         unconditional: true,
@@ -71,6 +73,11 @@ impl Kind {
 
     const fn status(self) -> Self {
         Self { status: true, ..self }
+    }
+
+    /// It is answered and never stored.
+    const fn answered(self) -> Self {
+        Self { verbs: &["create"], ..self }
     }
 
     const fn scale(self) -> Self {
@@ -151,7 +158,7 @@ impl Kind {
             namespaced: self.namespaced,
             versions: [self.version].iter().chain(self.older).map(|name| self.version_named(name)).collect(),
             storage_version: self.version.to_owned(),
-            verbs: VERBS.to_vec(),
+            verbs: self.verbs.to_vec(),
             built_in: true,
             conversion: None,
             annotations: BTreeMap::new(),
@@ -169,13 +176,15 @@ const DEVICES: &str = "resource.k8s.io";
 const FLOW: &str = "flowcontrol.apiserver.k8s.io";
 
 #[rustfmt::skip]
-static KINDS: [Kind; 47] = [
+static KINDS: [Kind; 48] = [
+    kind("", "Binding", "bindings", &[]).answered(),
     kind("", "Endpoints", "endpoints", &["ep"]).create_on_update(),
     kind("", "LimitRange", "limitranges", &["limits"]).create_on_update(),
     kind("", "Node", "nodes", &["no"]).cluster().status().selectable(&["spec.unschedulable"]),
     kind("", "PersistentVolume", "persistentvolumes", &["pv"]).cluster().status().returns_deleted(),
     kind("", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]).status().returns_deleted(),
-    kind("", "Pod", "pods", &["po"]).status().all().generation().returns_deleted().selectable(&[
+    kind("", "Pod", "pods", &["po"]).status().all().generation()
+        .parts(&[Subresource::EphemeralContainers, Subresource::Resize]).returns_deleted().selectable(&[
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
         "status.phase", "status.podIP", "status.nominatedNodeName",
     ]),

@@ -155,6 +155,8 @@ fn reset(target: &Target<'_>) -> Reset<'static> {
     match target.subresource {
         Subresource::Status if is_request(target) => SPEC_AND_CONDITIONS,
         Subresource::Approval => SPEC_AND_CERTIFICATE,
+        // A real server notes whatever these were sent.
+        Subresource::EphemeralContainers | Subresource::Resize => Reset::Nothing,
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,

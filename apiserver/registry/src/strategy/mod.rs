@@ -16,6 +16,7 @@ mod namespace;
 mod network;
 mod node;
 mod pod;
+mod pod_part;
 mod pod_update;
 mod rbac;
 mod scheduling;

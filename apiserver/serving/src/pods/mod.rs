@@ -7,6 +7,8 @@ mod kubelet;
 
 use std::sync::Arc;
 
+pub(crate) use binding::bind;
+
 use http::{HeaderMap, Method};
 use machinery::clock::Clock;
 use machinery::field::quote;
@@ -105,11 +107,13 @@ fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Pos
     Ok(Posted { object: input.object, context, media })
 }
 
+pub(crate) fn success() -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+}
+
 /// It is done.
 fn done(media: Media, headers: &HeaderMap) -> http::Response<Body> {
-    let status =
-        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Answer::value(201, &status, media).finish(headers, &[])
+    Answer::value(201, &success(), media).finish(headers, &[])
 }
 
 /// The container that a request is about.
