@@ -1,6 +1,6 @@
 //! What `/ephemeralcontainers` and `/resize` may change of a pod, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::Value;
@@ -106,16 +106,18 @@ fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
         return vec![forbidden("[]", "static pods do not support ephemeral containers")];
     }
     let mut errors = Vec::new();
+    // Of several with one name the last one counts.
+    let named = |one: &'_ Value| one["name"].as_str().unwrap_or_default().to_owned();
+    let now: BTreeMap<String, &Value> =
+        list(pod, "ephemeralContainers").iter().map(|one| (named(one), one)).collect();
     for before in list(old, "ephemeralContainers") {
         let name = before["name"].as_str().unwrap_or_default();
-        // Of several with one name the last one counts.
-        let now = list(pod, "ephemeralContainers").iter().rev().find(|one| one["name"] == name);
-        match now {
+        match now.get(name) {
             None => {
                 let why = format!("existing ephemeral containers {name:?} may not be removed\n");
                 errors.push(forbidden(FIELD, why));
             }
-            Some(now) if now != before => {
+            Some(now) if *now != before => {
                 let why = format!("existing ephemeral containers {name:?} may not be changed\n");
                 errors.push(forbidden(FIELD, why));
             }

@@ -4,6 +4,8 @@
 mod pem;
 mod request;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use machinery::field::{FieldError, FieldErrorKind};
@@ -52,7 +54,8 @@ fn prepare_part(part: Subresource, request: &mut Value, old: &Value, now: &str) 
         keep_decisions(request, old, DENIED);
     }
     if let Some(list) = request["status"]["conditions"].as_array_mut() {
-        list.iter_mut().for_each(|condition| date(condition, old, now));
+        let times = times(old);
+        list.iter_mut().for_each(|condition| date(condition, &times, now));
     }
     if let Some(status) = request["status"].as_object_mut() {
         status.retain(|_, value| !crate::decode::empty(value));
@@ -71,10 +74,22 @@ fn keep_decisions(request: &mut Value, old: &Value, kind: &'static str) {
     }
 }
 
+/// When conditions became what they are, by type and status.
+type Times<'v> = BTreeMap<(&'v str, &'v str), &'v Value>;
+
+fn times(request: &Value) -> Times<'_> {
+    let mut times = Times::new();
+    for one in conditions(request) {
+        let text = |field: &str| one[field].as_str().unwrap_or_default();
+        times.entry((text("type"), text("status"))).or_insert(&one["lastTransitionTime"]);
+    }
+    times
+}
+
 /// Fills in the times that a condition lacks.
-fn date(condition: &mut Value, old: &Value, now: &str) {
-    let same = |one: &&Value| one["type"] == condition["type"] && one["status"] == condition["status"];
-    let before = conditions(old).iter().find(same).map(|one| one["lastTransitionTime"].clone());
+fn date(condition: &mut Value, times: &Times<'_>, now: &str) {
+    let text = |field: &str| condition[field].as_str().unwrap_or_default();
+    let before = times.get(&(text("type"), text("status"))).map(|time| (*time).clone());
     let Some(condition) = condition.as_object_mut() else { return };
     let lacks = |field: &str, condition: &serde_json::Map<String, Value>| {
         condition.get(field).is_none_or(Value::is_null)
@@ -126,6 +141,7 @@ fn validate_conditions(request: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let decided_twice = of_type(old, APPROVED).next().is_some() && of_type(old, DENIED).next().is_some();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     let list = conditions(request);
     for (index, condition) in list.iter().enumerate() {
         let path = format!("status.conditions[{index}]");
@@ -143,7 +159,7 @@ fn validate_conditions(request: &Value, old: &Value) -> Vec<FieldError> {
             let allowed: Vec<Value> = allowed.iter().map(|one| (*one).into()).collect();
             errors.push(FieldError::not_supported(format!("{path}.status"), &condition["status"], &allowed));
         }
-        let earlier = |wanted: &str| list[..index].iter().any(|one| one["type"] == wanted);
+        let earlier = |wanted: &str| seen.contains(wanted);
         let excluded = match kind.as_str() {
             APPROVED => earlier(DENIED),
             DENIED => earlier(APPROVED),
@@ -161,6 +177,7 @@ fn validate_conditions(request: &Value, old: &Value) -> Vec<FieldError> {
                 "",
             ));
         }
+        seen.insert(kind);
     }
     errors
 }
