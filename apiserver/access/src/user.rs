@@ -47,6 +47,20 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
+impl From<&User> for registry::User {
+    fn from(user: &User) -> Self {
+        let User { name, uid, groups, extra } = user.clone();
+        Self { name, uid, groups, extra }
+    }
+}
+
+impl From<&registry::User> for User {
+    fn from(user: &registry::User) -> Self {
+        let registry::User { name, uid, groups, extra } = user.clone();
+        Self { name, uid, groups, extra }
+    }
+}
+
 impl User {
     /// A user with these groups and `system:authenticated`.
     pub fn new<G: Into<String>>(name: impl Into<String>, groups: impl IntoIterator<Item = G>) -> Self {

@@ -15,6 +15,8 @@ enum Format {
     Exponent,
 }
 
+use std::cmp::Ordering;
+
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// Powers of thousand from 10⁻⁹ on.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -44,6 +46,21 @@ pub fn canonical(text: &str) -> Result<String, &'static str> {
         return Ok(format!("{rest}{}", BINARY[power]));
     }
     Ok(decimal(value, exponent, format).unwrap_or_else(|| text.to_owned()))
+}
+
+/// Which of two quantities is larger; `None` for what is none, or beyond what is calculated here.
+pub fn compare(left: &str, right: &str) -> Option<Ordering> {
+    let parse = |text: &str| {
+        let (digits, suffix) = split(text).ok()?;
+        let (format, power) = suffix_of(suffix).ok()?;
+        number(digits, format, power)
+    };
+    let ((left, one), (right, other)) = (parse(left)?, parse(right)?);
+    let least = one.min(other);
+    let scaled = |value: i128, exponent: i32| {
+        value.checked_mul(10i128.checked_pow(exponent.checked_sub(least)?.unsigned_abs())?)
+    };
+    Some(scaled(left, one)?.cmp(&scaled(right, other)?))
 }
 
 fn split(text: &str) -> Result<(&str, &str), &'static str> {
@@ -120,6 +137,21 @@ fn decimal(mut value: i128, mut exponent: i32, format: Format) -> Option<String>
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn comparisons() {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        for (left, right, expected) in [
+            ("1", "1000m", Some(Equal)),
+            ("1Gi", "1G", Some(Greater)),
+            ("1500m", "2", Some(Less)),
+            ("-1", "0", Some(Less)),
+            ("x", "0", None),
+            ("1e400", "0", None),
+        ] {
+            assert_eq!(super::compare(left, right), expected, "{left} {right}");
+        }
+    }
+
     use super::*;
 
     #[test]

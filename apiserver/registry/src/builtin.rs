@@ -8,7 +8,7 @@ use machinery::types::{GoPlace, LazySchema, Presence};
 use serde_json::Value;
 
 use crate::decode::empty;
-use crate::definition::Definition;
+use crate::definition::{Definition, Version};
 
 /// Checks types, removes unknown fields (and answers their paths), and drops what Go's `omitempty` would.
 ///
@@ -16,12 +16,12 @@ use crate::definition::Definition;
 /// What Go's decoder says about the first value of a wrong type.
 pub(crate) fn decode(
     definition: &Definition,
-    schema: &Schema,
+    version: &Version,
     object: &mut Value,
 ) -> Result<Vec<String>, String> {
-    let mut walk = Walk { unknown: Problems::default(), root: Root::new(definition) };
+    let mut walk = Walk { unknown: Problems::default(), root: Root::new(definition, &version.name) };
     let mut path = Vec::new();
-    walk.object(schema, object, &mut path)?;
+    walk.object(&version.schema, object, &mut path)?;
     Ok(walk.unknown.into_paths())
 }
 
@@ -35,6 +35,32 @@ pub fn check_delete_options(options: &mut Value) -> Result<(), String> {
     let root = Root { kind: "DeleteOptions".to_owned(), type_name: NAME.to_owned() };
     let mut walk = Walk { unknown: Problems::default(), root };
     walk.object(SCHEMA.get(), options, &mut Vec::new())
+}
+
+/// Gives `value` the shape of the type of that name: types are checked, unknown fields go.
+///
+/// # Errors
+/// What Go's decoder says about the first value of a wrong type.
+pub(crate) fn read(type_name: &str, value: &mut Value) -> Result<(), String> {
+    let schema = LazySchema::new(type_name.to_owned());
+    let root = Root { kind: type_name.to_owned(), type_name: type_name.to_owned() };
+    let mut walk = Walk { unknown: Problems::default(), root };
+    walk.value(schema.get(), value, &mut Vec::new())
+}
+
+/// As [`read`], for a list of values.
+///
+/// # Errors
+/// Those of [`read`], or when it is no list.
+pub(crate) fn read_list(type_name: &str, list: Value) -> Result<Vec<Value>, String> {
+    let Value::Array(mut list) = list else { return Err("no list".to_owned()) };
+    for value in &mut list {
+        if value.is_null() {
+            *value = Value::Object(serde_json::Map::new());
+        }
+        read(type_name, value)?;
+    }
+    Ok(list)
 }
 
 struct Walk {
@@ -214,8 +240,7 @@ struct Root {
 }
 
 impl Root {
-    fn new(definition: &Definition) -> Self {
-        let version = definition.storage_version.as_str();
+    fn new(definition: &Definition, version: &str) -> Self {
         let type_name = machinery::types::name_of(&definition.group, version, &definition.kind);
         Self { kind: definition.kind.clone(), type_name }
     }

@@ -1,5 +1,7 @@
 //! What a request says beside the object itself.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use machinery::status::Status;
 use serde_json::Value;
@@ -15,6 +17,8 @@ pub struct User {
     pub uid: String,
     /// Groups, `system:authenticated` included.
     pub groups: Vec<String>,
+    /// Further attributes.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 /// `fieldValidation`: what happens to unknown and duplicate fields.
@@ -68,7 +72,7 @@ impl Context {
     /// A request of the server itself, under the name of one of its controllers.
     pub fn internal(manager: &str) -> Self {
         Self {
-            user: User { name: INTERNAL.into(), uid: String::new(), groups: vec!["system:masters".into()] },
+            user: User { name: INTERNAL.into(), groups: vec!["system:masters".into()], ..User::default() },
             field_manager: manager.to_owned(),
             field_validation: FieldValidation::Ignore,
             ..Self::default()
@@ -105,9 +109,30 @@ pub enum Subresource {
     Scale,
     /// `/finalize` of namespaces.
     Finalize,
+    /// `/approval` of CertificateSigningRequests.
+    Approval,
+    /// `/ephemeralcontainers` of Pods.
+    EphemeralContainers,
+    /// `/resize` of Pods.
+    Resize,
 }
 
 impl Subresource {
+    const ALL: [Self; 7] = [
+        Self::None,
+        Self::Status,
+        Self::Scale,
+        Self::Finalize,
+        Self::Approval,
+        Self::EphemeralContainers,
+        Self::Resize,
+    ];
+
+    /// The one with that path segment.
+    pub fn named(segment: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == segment)
+    }
+
     /// The path segment, empty for the object itself.
     pub fn name(self) -> &'static str {
         match self {
@@ -115,6 +140,9 @@ impl Subresource {
             Self::Status => "status",
             Self::Scale => "scale",
             Self::Finalize => "finalize",
+            Self::Approval => "approval",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
         }
     }
 }

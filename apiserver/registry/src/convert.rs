@@ -16,7 +16,7 @@ use crate::definition::{Definition, Version};
 use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::storage::Entry;
-use crate::{document, events, keys};
+use crate::{document, events, keys, strategy};
 
 /// Whether the stored bytes are what clients of this version get.
 ///
@@ -74,12 +74,13 @@ fn from_storage(served: &Served, mut object: Value) -> Value {
 /// `object` under another version of its resource: the `None` conversion changes `apiVersion` only, and fields that
 /// the version does not know go.
 fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
+    if definition.built_in {
+        return strategy::in_version(definition, &version.name, object);
+    }
     if let Some(map) = object.as_object_mut() {
         map.insert("apiVersion".into(), definition.api_version(&version.name).into());
     }
-    if !definition.built_in {
-        machinery::schema::prune(&version.schema, &mut object);
-    }
+    machinery::schema::prune(&version.schema, &mut object);
     object
 }
 
@@ -221,6 +222,11 @@ impl Registry {
         if served.version.name == definition.storage_version {
             return Ok(object);
         }
+        if definition.built_in {
+            object = strategy::in_version(definition, &definition.storage_version, object);
+            served.strategy().normalize(&mut object);
+            return Ok(object);
+        }
         let stored_as = definition.api_version(&definition.storage_version);
         if let Some(conversion) = &definition.conversion {
             let converted = self.convert_by_webhook(conversion, vec![object], &stored_as).await?;
@@ -229,8 +235,7 @@ impl Registry {
             map.insert("apiVersion".into(), stored_as.into());
         }
         // The answer to the write is read back from what is stored: its fields and defaults show in every version.
-        let storage = definition.version(&definition.storage_version).filter(|_| !definition.built_in);
-        if let Some(storage) = storage {
+        if let Some(storage) = definition.version(&definition.storage_version) {
             machinery::schema::prune(&storage.schema, &mut object);
             machinery::schema::default(&storage.schema, &mut object);
         }

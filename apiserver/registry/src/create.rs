@@ -95,6 +95,9 @@ impl Registry {
         if let Some(refusal) = &context.create_refusal {
             return Err(refusal.clone());
         }
+        if let Some(why) = served.strategy().create_refusal(&object) {
+            return Err(Status::forbidden(served.resource(), target.name, &why));
+        }
         if !served.definition.built_in {
             context.warnings.extend(object_meta::warnings(&object, None));
         }

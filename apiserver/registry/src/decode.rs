@@ -45,7 +45,7 @@ pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, 
     let unknown = if crate::definition_writes::is_crd(served) {
         definition(served, object)?
     } else if served.definition.built_in {
-        crate::builtin::decode(&served.definition, schema, object)?
+        crate::builtin::decode(&served.definition, &served.version, object)?
     } else {
         machinery::schema::coerce(schema, object)?
     };
@@ -65,7 +65,7 @@ fn definition(served: &Served, object: &mut Value) -> Result<Vec<String>, String
     let Some(map) = object.as_object_mut() else { return Ok(unknown) };
     let parts: Vec<(&str, Value)> =
         ["spec", "status"].into_iter().filter_map(|name| Some((name, map.remove(name)?))).collect();
-    let decoded = crate::builtin::decode(&served.definition, &served.version.schema, object);
+    let decoded = crate::builtin::decode(&served.definition, &served.version, object);
     if let Some(map) = object.as_object_mut() {
         map.extend(parts.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -10,6 +10,7 @@ use machinery::schema::Schema;
 use machinery::types::LazySchema;
 use serde_json::Value;
 
+use crate::context::Subresource;
 pub use crate::conversion::Conversion;
 
 /// A resource in all its versions.
@@ -65,6 +66,8 @@ pub struct Version {
     pub status: bool,
     /// `/scale`, when served.
     pub scale: Option<Scale>,
+    /// Further parts of the object that are read and written through paths of their own.
+    pub parts: &'static [Subresource],
     /// JSON paths (`.spec.x`) that field selectors can use beside name and namespace.
     pub selectable_fields: Vec<String>,
 }

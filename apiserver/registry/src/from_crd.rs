@@ -140,6 +140,7 @@ fn version(group: &str, kind: &str, source: &Value, better: Option<&str>) -> Res
         columns,
         status: source["subresources"].get("status").is_some_and(Value::is_object),
         scale,
+        parts: &[],
         selectable_fields: source["selectableFields"]
             .as_array()
             .into_iter()

@@ -6,13 +6,17 @@ use std::sync::{Arc, LazyLock};
 
 use machinery::types::{self, LazySchema};
 
+use crate::context::Subresource;
 use crate::definition::{Definition, Scale, Structure, Version};
 use crate::from_crd::VERBS;
 
 /// One kind, and what of its behaviour can be said in a word.
 pub(crate) struct Kind {
     pub(crate) group: &'static str,
+    /// What is stored, and preferred.
     pub(crate) version: &'static str,
+    /// Further versions that are served.
+    older: &'static [&'static str],
     pub(crate) kind: &'static str,
     pub(crate) plural: &'static str,
     short_names: &'static [&'static str],
@@ -20,6 +24,9 @@ pub(crate) struct Kind {
     namespaced: bool,
     pub(crate) status: bool,
     scale: bool,
+    verbs: &'static [&'static str],
+    /// Further parts of the object that are written through paths of their own.
+    parts: &'static [Subresource],
     /// Whether its generation counts changes.
     pub(crate) generation: bool,
     /// Whether PUT may leave the `resourceVersion` out.
@@ -41,6 +48,7 @@ const fn kind(
     Kind {
         group,
         version: "v1",
+        older: &[],
         kind,
         plural,
         short_names,
@@ -48,6 +56,8 @@ const fn kind(
         namespaced: true,
         status: false,
         scale: false,
+        verbs: &VERBS,
+        parts: &[],
         generation: false,
         unconditional: true,
         create_on_update: false,
@@ -65,8 +75,17 @@ impl Kind {
         Self { status: true, ..self }
     }
 
+    /// It is answered and never stored.
+    const fn answered(self) -> Self {
+        Self { verbs: &["create"], ..self }
+    }
+
     const fn scale(self) -> Self {
         Self { scale: true, ..self }
+    }
+
+    const fn parts(self, parts: &'static [Subresource]) -> Self {
+        Self { parts, ..self }
     }
 
     const fn generation(self) -> Self {
@@ -93,8 +112,8 @@ impl Kind {
         Self { categories: &["api-extensions"], ..self }
     }
 
-    const fn version(self, version: &'static str) -> Self {
-        Self { version, ..self }
+    const fn versions(self, version: &'static str, older: &'static [&'static str]) -> Self {
+        Self { version, older, ..self }
     }
 
     const fn selectable(self, selectable: &'static [&'static str]) -> Self {
@@ -106,10 +125,10 @@ impl Kind {
         types::name_of(self.group, self.version, self.kind)
     }
 
-    fn definition(&self) -> Definition {
-        let schema = LazySchema::new(self.type_name());
-        let version = Version {
-            name: self.version.to_owned(),
+    fn version_named(&self, name: &str) -> Arc<Version> {
+        let schema = LazySchema::new(types::name_of(self.group, name, self.kind));
+        Arc::new(Version {
+            name: name.to_owned(),
             served: true,
             deprecation_warning: (self.kind == "Endpoints").then(|| ENDPOINTS.to_owned()),
             schema: Structure::Known(Arc::new(schema)),
@@ -121,8 +140,12 @@ impl Kind {
                 status_replicas_path: ".status.replicas".to_owned(),
                 label_selector_path: Some(".spec.selector".to_owned()),
             }),
+            parts: self.parts,
             selectable_fields: Vec::new(),
-        };
+        })
+    }
+
+    fn definition(&self) -> Definition {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Definition {
             group: self.group.to_owned(),
@@ -133,9 +156,9 @@ impl Kind {
             short_names: texts(self.short_names),
             categories: texts(self.categories),
             namespaced: self.namespaced,
-            versions: vec![Arc::new(version)],
+            versions: [self.version].iter().chain(self.older).map(|name| self.version_named(name)).collect(),
             storage_version: self.version.to_owned(),
-            verbs: VERBS.to_vec(),
+            verbs: self.verbs.to_vec(),
             built_in: true,
             conversion: None,
             annotations: BTreeMap::new(),
@@ -153,13 +176,15 @@ const DEVICES: &str = "resource.k8s.io";
 const FLOW: &str = "flowcontrol.apiserver.k8s.io";
 
 #[rustfmt::skip]
-static KINDS: [Kind; 47] = [
+static KINDS: [Kind; 48] = [
+    kind("", "Binding", "bindings", &[]).answered(),
     kind("", "Endpoints", "endpoints", &["ep"]).create_on_update(),
     kind("", "LimitRange", "limitranges", &["limits"]).create_on_update(),
     kind("", "Node", "nodes", &["no"]).cluster().status().selectable(&["spec.unschedulable"]),
     kind("", "PersistentVolume", "persistentvolumes", &["pv"]).cluster().status().returns_deleted(),
     kind("", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]).status().returns_deleted(),
-    kind("", "Pod", "pods", &["po"]).status().all().generation().returns_deleted().selectable(&[
+    kind("", "Pod", "pods", &["po"]).status().all().generation()
+        .parts(&[Subresource::EphemeralContainers, Subresource::Resize]).returns_deleted().selectable(&[
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
         "status.phase", "status.podIP", "status.nominatedNodeName",
     ]),
@@ -176,7 +201,7 @@ static KINDS: [Kind; 47] = [
     kind("apps", "StatefulSet", "statefulsets", &["sts"]).status().scale().all().generation(),
     kind("batch", "CronJob", "cronjobs", &["cj"]).status().all().generation(),
     kind("batch", "Job", "jobs", &[]).status().all().generation().selectable(&["status.successful"]),
-    kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]).version("v2").status().all(),
+    kind("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]).versions("v2", &["v1"]).status().all(),
     kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]).status().generation().conditional(),
     kind(NETWORK, "Ingress", "ingresses", &["ing"]).status().generation(),
     kind(NETWORK, "IngressClass", "ingressclasses", &[]).cluster().generation(),
@@ -199,6 +224,7 @@ static KINDS: [Kind; 47] = [
     kind(FLOW, "FlowSchema", "flowschemas", &[]).cluster().status().generation(),
     kind(FLOW, "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]).cluster().status().generation(),
     kind("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]).cluster().status()
+        .parts(&[Subresource::Approval])
         .selectable(&["spec.signerName"]),
     kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional(),
     kind(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]).cluster().extension().generation().conditional(),

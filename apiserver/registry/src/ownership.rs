@@ -108,6 +108,9 @@ impl Versions for AllVersions<'_> {
         if self.0.conversion.is_some() && meta::api_version(object) != api_version {
             return self.1.find(object, api_version);
         }
+        if self.0.built_in && meta::api_version(object) != api_version {
+            return Some(crate::strategy::in_version(self.0, &version.name, object.clone()));
+        }
         let mut object = object.clone();
         if let Some(map) = object.as_object_mut() {
             map.insert("apiVersion".into(), self.0.api_version(&version.name).into());
@@ -124,7 +127,8 @@ impl Versions for AllVersions<'_> {
 
     fn empty_object(&self, api_version: &str) -> Option<Value> {
         if let Some(kind) = crate::kinds::find(self.0) {
-            return machinery::types::zero_object(&kind.type_name());
+            let version = meta::group_version(api_version).1;
+            return machinery::types::zero_object(&machinery::types::name_of(kind.group, version, kind.kind));
         }
         let schema = self.schema(api_version).filter(|_| self.0.built_in)?;
         let mut object = Value::Object(serde_json::Map::new());
@@ -139,14 +143,25 @@ const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
 const BOTH: Reset<'_> = Reset::Fields(&[&["spec"], &["status"]]);
 const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
 const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
+const SPEC_AND_CONDITIONS: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "conditions"]]);
+const SPEC_AND_CERTIFICATE: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "certificate"]]);
+
+fn is_request(target: &Target<'_>) -> bool {
+    let definition = &target.served.definition;
+    definition.built_in && definition.plural == "certificatesigningrequests"
+}
 
 fn reset(target: &Target<'_>) -> Reset<'static> {
     match target.subresource {
+        Subresource::Status if is_request(target) => SPEC_AND_CONDITIONS,
+        Subresource::Approval => SPEC_AND_CERTIFICATE,
+        // A real server notes whatever these were sent.
+        Subresource::EphemeralContainers | Subresource::Resize => Reset::Nothing,
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,
         // What is asked for, and by whom, is the server's.
-        Subresource::None if target.served.definition.plural == "certificatesigningrequests" => BOTH,
+        Subresource::None if is_request(target) => BOTH,
         _ if target.served.version.status => STATUS,
         _ => Reset::Nothing,
     }

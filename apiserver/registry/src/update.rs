@@ -126,7 +126,7 @@ impl Registry {
         }
         self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
         check_revision(target, &mut object, live)?;
-        prepare(target, &mut object, live);
+        prepare(target, &mut object, live, &|| self.now());
         let mut holds = served.holds(&target.key(), entry.revision);
         let errors = write::validate(target, &object, Some(live), holds);
         if !holds || !errors.is_empty() {
@@ -243,12 +243,15 @@ fn keep_system_fields(object: &mut Value, live: &Value) {
 }
 
 /// The kind's preparation: what the path of the request does not write is kept, the generation rises.
-fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
+fn prepare(target: &Target<'_>, object: &mut Value, live: &Value, now: &dyn Fn() -> String) {
     let served = target.served;
     let strategy = served.strategy();
     let built_in = served.definition.built_in;
     match target.subresource {
-        Subresource::Status if built_in => keep(object, live, |key| matches!(key, "metadata" | "status")),
+        Subresource::Status if built_in => {
+            keep(object, live, |key| matches!(key, "metadata" | "status"));
+            strategy.prepare_part_update(Subresource::Status, object, live, &now());
+        }
         Subresource::Status => {
             let managed = object["metadata"].get("managedFields").cloned();
             keep(object, live, |key| key == "status");
@@ -258,10 +261,13 @@ fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
             }
         }
         Subresource::Finalize => keep(object, live, |key| matches!(key, "metadata" | "spec")),
+        part if served.version.parts.contains(&part) => {
+            strategy.prepare_part_update(part, object, live, &now());
+        }
         _ if served.version.status => keep(object, live, |key| key != "status"),
         _ => {}
     }
-    if !matches!(target.subresource, Subresource::Status | Subresource::Finalize) {
+    if matches!(target.subresource, Subresource::None | Subresource::Scale) {
         strategy.prepare_update(object, live);
     }
     let rises = match strategy.generation() {

@@ -151,10 +151,13 @@ pub(crate) fn validate(
     if definition.built_in {
         errors.extend(match old {
             None => strategy.validate(object),
-            Some(old) if target.subresource == Subresource::Status => {
-                strategy.validate_status_update(object, old)
-            }
-            Some(old) => strategy.validate_update(object, old),
+            Some(old) => match target.subresource {
+                Subresource::None | Subresource::Scale | Subresource::Finalize => {
+                    strategy.validate_update(object, old)
+                }
+                Subresource::Status => strategy.validate_status_update(object, old),
+                part => strategy.validate_part_update(part, object, old),
+            },
         });
         return errors;
     }

@@ -126,3 +126,69 @@ async fn events_go_after_an_hour() {
     assert!(registry.get(&events, "default", "e", Subresource::None, "").await.is_ok());
     gone(&registry, &events, "default", "e").await;
 }
+
+/// Waits until `kubernetes` in `default` is as wanted; a paused clock makes the deadline free.
+async fn until(registry: &Registry, served: &Served, wanted: impl Fn(&Value) -> bool) -> Value {
+    let mut watch =
+        registry.watch(&mut Context::default(), served, "default", &WatchOptions::default()).await.unwrap();
+    let waiting = async {
+        loop {
+            let found = registry.get(served, "default", "kubernetes", Subresource::None, "").await;
+            let found = found.ok().map(|text| serde_json::from_slice::<Value>(&text).unwrap());
+            if let Some(found) = found.filter(|found| wanted(found)) {
+                return found;
+            }
+            watch.next().await.expect("the watch goes on");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(7200), waiting).await.expect("it comes")
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_leads_to_itself() {
+    let registry = open().await;
+    registry.advertise("192.0.2.10:6443".parse().unwrap());
+    let served = |group: &str, plural: &str| registry.served(group, "v1", plural).unwrap();
+    let (services, endpoints) = (served("", "services"), served("", "endpoints"));
+    let slices = served("discovery.k8s.io", "endpointslices");
+    let service = until(&registry, &services, |_| true).await;
+    assert_eq!(service["spec"]["clusterIPs"], json!(["10.0.0.1"]));
+    assert_eq!(
+        service["spec"]["ports"],
+        json!([{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}])
+    );
+    let leads = |found: &Value| found["subsets"][0]["addresses"] == json!([{"ip": "192.0.2.10"}]);
+    until(&registry, &endpoints, leads).await;
+    let found = until(&registry, &slices, |_| true).await;
+    assert_eq!(found["endpoints"][0]["addresses"], json!(["192.0.2.10"]));
+    assert_eq!(found["metadata"]["labels"]["kubernetes.io/service-name"], "kubernetes");
+    // What somebody changes or deletes comes back.
+    let elsewhere = json!({"subsets": [{"addresses": [{"ip": "192.0.2.66"}], "ports": [{"port": 1}]}]});
+    let patch = PatchBody::Merge(elsewhere.to_string().into());
+    let mut context = Context::default();
+    registry
+        .patch(&mut context, &endpoints, "default", "kubernetes", Subresource::None, patch)
+        .await
+        .unwrap();
+    until(&registry, &endpoints, leads).await;
+    for served in [&services, &endpoints, &slices] {
+        let before = until(&registry, served, |_| true).await["metadata"]["uid"].clone();
+        delete(&registry, served, "default", "kubernetes", Propagation::Background).await;
+        until(&registry, served, |found| found["metadata"]["uid"] != before).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_led_to_an_address_of_loopback() {
+    let registry = open().await;
+    registry.advertise("127.0.0.1:6443".parse().unwrap());
+    let services = registry.served("", "v1", "services").unwrap();
+    until(&registry, &services, |_| true).await;
+    let stale = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "kubernetes"},
+        "subsets": [{"addresses": [{"ip": "192.0.2.10"}], "ports": [{"port": 6443}]}]});
+    let endpoints = registry.served("", "v1", "endpoints").unwrap();
+    create(&registry, &endpoints, "default", stale).await;
+    gone(&registry, &endpoints, "default", "kubernetes").await;
+    let slices = registry.served("discovery.k8s.io", "v1", "endpointslices").unwrap();
+    assert!(registry.get(&slices, "default", "kubernetes", Subresource::None, "").await.is_err());
+}

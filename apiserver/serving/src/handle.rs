@@ -35,11 +35,7 @@ impl Asked<'_> {
     pub(crate) fn context(&self) -> Context {
         let agent = self.parts.headers.get(http::header::USER_AGENT);
         Context {
-            user: registry::User {
-                name: self.user.name.clone(),
-                uid: self.user.uid.clone(),
-                groups: self.user.groups.clone(),
-            },
+            user: registry::User::from(&self.user),
             user_agent: agent.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned(),
             ..Context::default()
         }

@@ -229,14 +229,16 @@ fn check_kind(
     let is_kind = |kind: &str| is_kind(api_version, kind);
     let known = is_kind(kind) || kind.strip_suffix("List").is_some_and(is_kind);
     let known = known && expected.kind != "CustomResourceDefinition";
+    let (expected_group, _) = machinery::meta::group_version(expected.api_version);
     let why = if known || of_all_groups {
-        let (expected_group, _) = machinery::meta::group_version(expected.api_version);
+        if (group, kind) == (expected_group, expected.kind) {
+            return Ok(());
+        }
         let package = match expected_group.split('.').next().unwrap_or_default() {
             "" => "core",
             "rbac" => "rbac",
             package => package,
         };
-        let _ = group;
         format!("converting ({version}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
     } else {
         let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";

@@ -44,8 +44,20 @@ impl Asked<'_> {
 }
 
 impl Shared {
+    /// Tables and bare metadata of built-in kinds are made of what is stored, whatever the version of the request.
+    fn shown_as(&self, served: &Served, media: Media) -> Served {
+        let definition = &served.definition;
+        let stored = &definition.storage_version;
+        if media.convert.is_none() || !definition.built_in || served.version.name == *stored {
+            return served.clone();
+        }
+        let stored = self.registry.served(&definition.group, stored, &definition.plural);
+        stored.unwrap_or_else(|| served.clone())
+    }
+
     pub(crate) async fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
+        let served = &self.shown_as(served, media);
         let namespace = asked.target.namespace();
         let version = asked.query.get("resourceVersion").unwrap_or_default();
         let got =
@@ -78,6 +90,7 @@ impl Shared {
         warnings: &mut Vec<String>,
     ) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
+        let served = &self.shown_as(served, media);
         let options = asked.query.list_options()?;
         let mut context = asked.context();
         let listing = self.registry.list(&mut context, served, asked.target.namespace(), &options);
@@ -98,6 +111,7 @@ impl Shared {
         seat: Option<Seat>,
     ) -> Result<Reply, Status> {
         let media = asked.media(served, true)?;
+        let served = &self.shown_as(served, media);
         let lasts = match asked.query.number("timeoutSeconds")? {
             Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
             _ => limits::WATCH,

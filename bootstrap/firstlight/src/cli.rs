@@ -126,6 +126,11 @@ pub struct ServerOptions {
     /// Address to listen on; port 0 takes any free one. Only loopback unless you say otherwise
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     pub listen: std::net::SocketAddr,
+    /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
+    ///
+    /// Without one, and listening on loopback or on all addresses, the Service leads nowhere: it has no Endpoints.
+    #[arg(long, value_name = "ADDR")]
+    pub advertise_address: Option<std::net::IpAddr>,
     /// Where to write the administrator's kubeconfig [default: <data-dir>/kubeconfig]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,

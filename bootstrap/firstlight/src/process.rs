@@ -97,6 +97,9 @@ impl Process {
             tls.replace(certificates.server_config()?);
             certificates.write_kubeconfig(&renewed_kubeconfig, address)
         }));
+        plane
+            .registry
+            .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
         start_controllers(&manager, options.controllers, &options.netboot.interfaces);
         if options.controllers.metal {
             metal::preprovisioning::start(&manager, images);

@@ -93,7 +93,7 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
 }
 
 fn context(user: &User, dry_run: bool) -> Context {
-    let user = registry::User { name: user.name.clone(), uid: user.uid.clone(), groups: user.groups.clone() };
+    let user = registry::User::from(user);
     Context { user, dry_run, field_manager: "firstlight-reboot".to_owned(), ..Context::default() }
 }
 

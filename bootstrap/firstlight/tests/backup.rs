@@ -23,6 +23,7 @@ async fn start(path: &Path) -> Process {
     let options = ServerOptions {
         directory: DirectoryOptions { data_dir: Some(path.to_owned()) },
         listen: "127.0.0.1:0".parse().unwrap(),
+        advertise_address: None,
         kubeconfig: None,
         store: StoreChoice::Embedded,
         quota_backend_bytes: store::limits::QUOTA_BYTES,

@@ -11,6 +11,7 @@ async fn refused(arguments: &[&str]) -> Vec<(String, String)> {
     let options = ServerOptions {
         directory: DirectoryOptions { data_dir: Some(place.path().to_owned()) },
         listen: "127.0.0.1:0".parse().unwrap(),
+        advertise_address: None,
         kubeconfig: None,
         store: StoreChoice::Memory,
         quota_backend_bytes: 1 << 30,

@@ -29,6 +29,7 @@ fn options(place: &Path) -> ServerOptions {
     ServerOptions {
         directory: DirectoryOptions { data_dir: Some(place.to_owned()) },
         listen: "127.0.0.1:0".parse().unwrap(),
+        advertise_address: None,
         kubeconfig: None,
         store: StoreChoice::Memory,
         quota_backend_bytes: store::limits::QUOTA_BYTES,

@@ -30,12 +30,7 @@ impl Admission for Rbac {
         if review.old.is_some_and(|old| only_owners_differ(object, old)) {
             return Ok(());
         }
-        let user = User {
-            name: review.user.name.clone(),
-            uid: review.user.uid.clone(),
-            groups: review.user.groups.clone(),
-            ..User::default()
-        };
+        let user = User::from(review.user);
         match definition.plural.as_str() {
             "roles" | "clusterroles" => self.check_role(review, &user, object),
             "rolebindings" | "clusterrolebindings" => self.check_binding(review, &user, object),
@@ -43,8 +38,8 @@ impl Admission for Rbac {
         }
     }
 
-    fn validate(&self, _: &Review<'_>, _: &Value, _: &mut Vec<String>) -> Result<(), Status> {
-        Ok(())
+    fn validate(&self, review: &Review<'_>, object: &Value, _: &mut Vec<String>) -> Result<(), Status> {
+        self.check_signer(review, object)
     }
 }
 
@@ -102,7 +97,7 @@ impl Rbac {
         confirm(&policy, user, review.namespace, rules).map_err(|why| forbidden(review, object, &why))
     }
 
-    fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> bool {
+    pub(super) fn may(&self, user: &User, verb: &str, resource: Resource<'_>) -> bool {
         let attributes = Attributes { user, verb, path: "", resource: Some(resource) };
         self.authorize(&attributes) == Decision::Allow
     }

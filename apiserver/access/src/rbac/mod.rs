@@ -4,6 +4,7 @@ mod binding;
 mod escalation;
 mod policy;
 mod rule;
+mod signers;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ mod go;
 mod openapi;
 mod parse;
 mod schema;
+mod text;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use checks::{port_name, selector};
 pub use go::{GoPlace, go_place};
 pub use openapi::{components, openapi_name};
 pub use schema::{LazySchema, zero_object};
+pub use text::{escaped, go_text};
 pub use validate::validate;
 
 /// A type that a field has.

@@ -177,7 +177,7 @@ fn zero_fields(ty: &Type, object: &mut serde_json::Map<String, Value>) {
 }
 
 /// What Go writes for a field that nobody has set.
-fn zero(ty: &FieldType) -> Value {
+pub(super) fn zero(ty: &FieldType) -> Value {
     match ty {
         FieldType::Text | FieldType::Enum(_) => "".into(),
         FieldType::Integer { .. } | FieldType::IntOrString => 0.into(),

@@ -115,6 +115,9 @@ impl<'a> Attributes<'a> {
         if !self.user.uid.is_empty() {
             user["uid"] = self.user.uid.as_str().into();
         }
+        if !self.user.extra.is_empty() {
+            user["extra"] = json!(self.user.extra);
+        }
         let name = if self.target.name.is_empty() { meta::name(object) } else { self.target.name };
         let mut request = json!({
             "kind": kind(&version.name),

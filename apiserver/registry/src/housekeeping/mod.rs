@@ -1,6 +1,7 @@
 //! What a real cluster's controller manager does for the API server's own kinds. Every part is a task that a watch drives;
 //! it ends with the registry.
 
+mod advertised;
 mod aggregation;
 mod cleanup;
 mod default_roles;

@@ -28,6 +28,7 @@ pub(super) fn check(container: &Value, path: &str, volumes: &BTreeSet<String>, e
     ports(container, path, errors);
     environment(container, path, errors);
     mounts(container, path, volumes, errors);
+    resources(container, path, errors);
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         handler(
             &container[probe],
@@ -66,6 +67,26 @@ fn ports(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
             if !host_ports.insert(shown.clone()) {
                 let field = format!("{path}.hostPort");
                 errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
+            }
+        }
+    }
+}
+
+/// Nothing is negative, and nobody asks for more than they may have.
+fn resources(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    use std::cmp::Ordering;
+    let of = |field: &str| container["resources"][field].as_object().into_iter().flatten();
+    for field in ["limits", "requests"] {
+        for (name, amount) in of(field).filter_map(|(name, amount)| Some((name, amount.as_str()?))) {
+            if machinery::quantity::compare(amount, "0") == Some(Ordering::Less) {
+                let why = "must be greater than or equal to 0";
+                errors.push(invalid(format!("{path}.resources.{field}[{name}]"), amount, why));
+            }
+            let limit = container["resources"]["limits"][name].as_str();
+            let Some(limit) = limit.filter(|_| field == "requests") else { continue };
+            if machinery::quantity::compare(amount, limit) == Some(Ordering::Greater) {
+                let why = format!("must be less than or equal to {name} limit of {limit}");
+                errors.push(invalid(format!("{path}.resources.requests"), amount, why));
             }
         }
     }

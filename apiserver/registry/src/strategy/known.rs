@@ -1,7 +1,9 @@
 //! Kinds of the table in [`crate::kinds`]: what the table and the structure say, and rules where there are some.
 
+use std::borrow::Cow;
+
 use machinery::field::FieldError;
-use machinery::types;
+use machinery::{meta, types};
 use serde_json::Value;
 
 use super::default::{forbidden, invalid};
@@ -9,6 +11,7 @@ use super::{
     Generation, Strategy, admission, autoscaler, certificate, job, network, node, pod, service, storage,
     workload,
 };
+use crate::context::Subresource;
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
@@ -21,10 +24,14 @@ pub(super) struct Rules {
     pub(super) prepare: fn(&mut Value),
     /// What the server sets or keeps at each update.
     pub(super) prepare_update: fn(&mut Value, &Value),
+    /// What the server sets or keeps at an update through a part of the object.
+    pub(super) prepare_part: fn(Subresource, &mut Value, &Value, &str),
     /// What is wrong with an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
     /// What is wrong with a new object only.
     pub(super) validate_new: fn(&Value) -> Vec<FieldError>,
+    /// What is wrong with an update through a part of the object.
+    pub(super) validate_part: fn(Subresource, &Value, &Value) -> Vec<FieldError>,
     /// What an update must not change.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
 }
@@ -34,8 +41,10 @@ pub(super) const NONE: Rules = Rules {
     normalize: |_| {},
     prepare: |_| {},
     prepare_update: |_, _| {},
+    prepare_part: |_, _, _, _| {},
     validate: |_| Vec::new(),
     validate_new: |_| Vec::new(),
+    validate_part: |_, _, _| Vec::new(),
     immutable: |_, _| Vec::new(),
 };
 
@@ -82,6 +91,29 @@ impl Known {
 }
 
 impl Known {
+    /// The object in the version that is stored: the rules are about that one.
+    fn stored<'v>(&self, object: &'v Value) -> Cow<'v, Value> {
+        // Autoscalers alone have several versions.
+        match self.kind.kind {
+            "HorizontalPodAutoscaler" => {
+                Cow::Owned(autoscaler::in_version(object.clone(), self.kind.version))
+            }
+            _ => Cow::Borrowed(object),
+        }
+    }
+
+    /// The status of a new object in that version, if it has one.
+    fn new_status(&self, version: &str) -> Option<Value> {
+        if version != self.kind.version {
+            let zero = types::zero_object(&types::name_of(self.kind.group, version, self.kind.kind));
+            return zero.map(|mut zero| zero["status"].take());
+        }
+        let status = self.schema.properties.get("status").filter(|status| status.default.is_some())?;
+        let mut empty = Value::Object(serde_json::Map::new());
+        machinery::schema::default(status, &mut empty);
+        Some(empty)
+    }
+
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
         errors.extend((self.rules.validate)(object));
@@ -121,13 +153,12 @@ impl Strategy for Known {
     /// Clients do not write a status when they create; only what kubelets register comes with theirs.
     fn prepare_create(&self, object: &mut Value) {
         if self.kind.status && self.kind.kind != "Node" {
-            match (object.as_object_mut(), self.schema.properties.get("status")) {
-                (Some(map), Some(status)) if status.default.is_some() => {
-                    let mut empty = Value::Object(serde_json::Map::new());
-                    machinery::schema::default(status, &mut empty);
-                    map.insert("status".into(), empty);
+            let status = self.new_status(meta::group_version(meta::api_version(object)).1);
+            match (object.as_object_mut(), status) {
+                (Some(map), Some(status)) => {
+                    map.insert("status".into(), status);
                 }
-                (Some(map), _) => {
+                (Some(map), None) => {
                     map.remove("status");
                 }
                 _ => {}
@@ -146,13 +177,35 @@ impl Strategy for Known {
         (self.rules.prepare_update)(object, old);
     }
 
+    fn prepare_part_update(&self, part: Subresource, object: &mut Value, old: &Value, now: &str) {
+        (self.rules.prepare_part)(part, object, old, now);
+    }
+
+    fn create_refusal(&self, object: &Value) -> Option<String> {
+        (self.kind.kind == "CertificateSigningRequest").then(|| certificate::refusal(object))?
+    }
+
+    fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.validate_update(object, old);
+        errors.extend((self.rules.validate_part)(Subresource::Status, object, old));
+        errors
+    }
+
+    fn validate_part_update(&self, part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = self.check(object);
+        errors.extend((self.rules.validate_part)(part, object, old));
+        errors
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let object = &*self.stored(object);
         let mut errors = self.check(object);
         errors.extend((self.rules.validate_new)(object));
         errors
     }
 
     fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let (object, old) = (&*self.stored(object), &*self.stored(old));
         let mut errors = self.check(object);
         if self.kind.kind == "Job" {
             // A real server looks at a Job once more as the changed one, and only then for what it generated itself.

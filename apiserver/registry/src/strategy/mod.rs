@@ -16,6 +16,7 @@ mod namespace;
 mod network;
 mod node;
 mod pod;
+mod pod_part;
 mod pod_update;
 mod rbac;
 mod scheduling;
@@ -34,6 +35,7 @@ use serde_json::Value;
 pub(crate) use admission::{POLICY_VARIABLES, REQUEST};
 pub(crate) use default::{BuiltIn, Custom};
 
+use crate::context::Subresource;
 use crate::definition::Definition;
 
 /// When `metadata.generation` rises.
@@ -68,6 +70,15 @@ pub(crate) trait Strategy: Send + Sync {
     /// What the server sets or keeps at each update, after field ownership was noted.
     fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
 
+    /// What the server sets or keeps at an update through `/status` or a part of the object (`parts` of its version). `now`: the time, as
+    /// `metav1.Time` is written.
+    fn prepare_part_update(&self, _part: Subresource, _object: &mut Value, _old: &Value, _now: &str) {}
+
+    /// Why nobody may create the object, valid as it is, if so.
+    fn create_refusal(&self, _object: &Value) -> Option<String> {
+        None
+    }
+
     /// What is wrong with a new object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {
         Vec::new()
@@ -80,6 +91,11 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// What is wrong with an update through `/status`, which keeps the rest of the object.
     fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.validate_update(object, old)
+    }
+
+    /// What is wrong with an update through a part of the object that is neither `status` nor `scale`.
+    fn validate_part_update(&self, _part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate_update(object, old)
     }
 
@@ -158,6 +174,17 @@ pub(crate) trait Strategy: Send + Sync {
     fn qualified_finalizers(&self) -> bool {
         true
     }
+}
+
+/// `object` in another version of its built-in kind.
+pub(crate) fn in_version(definition: &Definition, version: &str, mut object: Value) -> Value {
+    if definition.kind == "HorizontalPodAutoscaler" {
+        return autoscaler::in_version(object, version);
+    }
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".into(), definition.api_version(version).into());
+    }
+    object
 }
 
 /// The words for a field that cannot be selected by.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::default::{invalid, required};
 use super::known::{NONE, Rules};
-use super::{container, pod_update, scheduling, volume};
+use super::{container, pod_part, pod_update, scheduling, volume};
 
 /// `v1.Pod`
 pub(super) const POD: Rules = Rules {
@@ -45,8 +45,17 @@ pub(super) const POD: Rules = Rules {
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
         let placed = pod["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
         let why = "cannot be set until all schedulingGates have been cleared";
-        if gated && placed { vec![super::default::forbidden("spec.nodeName", why)] } else { Vec::new() }
+        let mut errors = Vec::new();
+        if gated && placed {
+            errors.push(super::default::forbidden("spec.nodeName", why));
+        }
+        if pod["spec"]["ephemeralContainers"].as_array().is_some_and(|list| !list.is_empty()) {
+            errors.push(super::default::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+        }
+        errors
     },
+    prepare_part: pod_part::prepare,
+    validate_part: pod_part::validate,
     immutable: pod_update::kept,
 };
 
@@ -209,7 +218,7 @@ fn requests(container: &mut Value) {
 }
 
 /// `BestEffort` without any requests and limits, `Guaranteed` where all containers limit both to what they ask for.
-fn quality(spec: &Value) -> &'static str {
+pub(super) fn quality(spec: &Value) -> &'static str {
     let mut any = false;
     let mut guaranteed = true;
     let containers = ["initContainers", "containers"].into_iter();
@@ -249,6 +258,9 @@ pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
             container::check(container, &path, &volumes, &mut errors);
         }
     }
+    if path == "spec" {
+        pod_part::check_ephemeral(spec, &volumes, &mut errors);
+    }
     scheduling::check(spec, path, &mut errors);
     errors
 }
@@ -257,7 +269,7 @@ fn name_of(value: &Value) -> &str {
     value["name"].as_str().unwrap_or_default()
 }
 
-fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
     // A missing name is found by the structure.
     if name.is_empty() {
         return;

@@ -45,6 +45,12 @@ fn resource(definition: &Definition, version: &Version, connects: &[&ConnectReso
         let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
         parts.push(json!({"subresource": "scale", "responseKind": kind, "verbs": part_verbs()}));
     }
+    parts.extend(
+        version
+            .parts
+            .iter()
+            .map(|one| json!({"subresource": one.name(), "responseKind": own, "verbs": part_verbs()})),
+    );
     if is_namespaces(definition) {
         parts.push(json!({"subresource": "finalize", "responseKind": own, "verbs": ["update"]}));
     }

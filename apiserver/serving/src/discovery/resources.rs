@@ -29,6 +29,7 @@ pub(crate) fn list(
                 "kind": "Scale", "verbs": part_verbs(),
             }));
         }
+        parts.extend(served.parts.iter().map(|one| part(definition, one.name(), part_verbs())));
         if is_namespaces(definition) {
             parts.push(part(definition, "finalize", json!(["update"])));
         }

@@ -43,8 +43,8 @@ pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
         let Definition { group, plural, singular, kind, list_kind, namespaced, verbs, built_in, .. } =
             definition;
         add(&format!("{group} {plural} {singular} {kind} {list_kind} {namespaced} {verbs:?} {built_in}"));
-        let Version { name, deprecation_warning, status, scale, .. } = version;
-        add(&format!("{name} {deprecation_warning:?} {status} {scale:?}"));
+        let Version { name, deprecation_warning, status, scale, parts, .. } = version;
+        add(&format!("{name} {deprecation_warning:?} {status} {scale:?} {parts:?}"));
         add(&version.schema_text);
     }
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()

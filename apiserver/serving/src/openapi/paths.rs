@@ -57,6 +57,12 @@ pub(super) fn add(definition: &Definition, version: &Version, paths: &mut Map<St
     if version.scale.is_some() {
         paths.insert(format!("{object}/scale"), resource.part("Scale", SCALE));
     }
+    for part in version.parts {
+        paths.insert(
+            format!("{object}/{}", part.name()),
+            resource.part(&capital(part.name()), &resource.schema),
+        );
+    }
     paths.insert(object, resource.object());
 }
 

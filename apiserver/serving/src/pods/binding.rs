@@ -1,10 +1,10 @@
-//! `pods/NAME/binding`: a scheduler says on which Node a Pod runs.
+//! `pods/NAME/binding` and `bindings`: a scheduler says on which Node a Pod runs.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Response;
 use machinery::status::Status;
-use registry::Registry;
+use registry::{Context, Registry};
 use serde_json::Value;
 
 use super::{done, posted, served};
@@ -16,16 +16,29 @@ pub(super) struct Bind(pub(super) Registry);
 impl Connect for Bind {
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
         let registry = self.0.clone();
-        async move { bind(&registry, &request).await }.boxed()
+        async move {
+            let posted = posted(&request, "Binding", &["v1"])?;
+            bind(&registry, &posted.context, &request.namespace, &posted.object).await?;
+            Ok(done(posted.media, &request.parts.headers))
+        }
+        .boxed()
     }
 }
 
-async fn bind(registry: &Registry, request: &ConnectRequest) -> Result<Response<Body>, Status> {
-    let posted = posted(request, "Binding", &["v1"])?;
-    let node = target(&posted.object["target"])?;
+/// Does what a Binding says, whichever path it came by.
+pub(crate) async fn bind(
+    registry: &Registry,
+    context: &Context,
+    namespace: &str,
+    binding: &Value,
+) -> Result<(), Status> {
+    let name = machinery::meta::name(binding);
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let node = target(&binding["target"])?;
     let pods = served(registry, "", "pods")?;
-    registry.bind(&posted.context, &pods, &request.namespace, &request.name, node, &posted.object).await?;
-    Ok(done(posted.media, &request.parts.headers))
+    registry.bind(context, &pods, namespace, name, node, binding).await
 }
 
 /// The Node that is meant.

@@ -7,6 +7,8 @@ mod kubelet;
 
 use std::sync::Arc;
 
+pub(crate) use binding::bind;
+
 use http::{HeaderMap, Method};
 use machinery::clock::Clock;
 use machinery::field::quote;
@@ -94,11 +96,7 @@ fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Pos
     let format = input::format(headers)?;
     let mut context = Context::default();
     crate::writes::apply_options(&mut context, query.write_options("CreateOptions", false)?);
-    context.user = registry::User {
-        name: request.user.name.clone(),
-        uid: request.user.uid.clone(),
-        groups: request.user.groups.clone(),
-    };
+    context.user = registry::User::from(&request.user);
     let expected = input::Expected { api_version: versions[0], kind, built_in: true, strict: true };
     let input = input::object(&request.body, format, expected, |version, found| {
         found == kind && versions.contains(&version)
@@ -109,11 +107,13 @@ fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Pos
     Ok(Posted { object: input.object, context, media })
 }
 
+pub(crate) fn success() -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+}
+
 /// It is done.
 fn done(media: Media, headers: &HeaderMap) -> http::Response<Body> {
-    let status =
-        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Answer::value(201, &status, media).finish(headers, &[])
+    Answer::value(201, &success(), media).finish(headers, &[])
 }
 
 /// The container that a request is about.

@@ -50,6 +50,11 @@ impl Shared {
         if matches!(media.convert, Some(Convert::PartialObjectMetadataList(_))) {
             return Err(not_a_list(served));
         }
+        if served.definition.kind == "Binding" {
+            let bound = crate::pods::bind(&self.registry, &context, namespace, &object).await;
+            warnings.append(&mut context.warnings);
+            return bound.map(|()| Answer::value(201, &crate::pods::success(), media).into());
+        }
         let answer = self.reviewed(asked, served, object)?;
         Ok(Answer::value(201, &answer, media).into())
     }

@@ -140,12 +140,7 @@ impl Target<'_> {
 
     /// The part of the object that is asked for.
     pub(crate) fn part(&self) -> Subresource {
-        match self.path.subresource {
-            "status" => Subresource::Status,
-            "scale" => Subresource::Scale,
-            "finalize" => Subresource::Finalize,
-            _ => Subresource::None,
-        }
+        Subresource::named(self.path.subresource).unwrap_or_default()
     }
 
     /// The place in the list of subresources written in Rust, when it is one of them.
@@ -220,12 +215,13 @@ impl Target<'_> {
     }
 
     fn has_part(&self) -> bool {
-        match self.path.subresource {
-            "" => true,
-            "status" => self.served.version.status,
-            "scale" => self.served.version.scale.is_some(),
-            "finalize" => self.is_namespace(),
-            _ => false,
+        match Subresource::named(self.path.subresource) {
+            Some(Subresource::None) => true,
+            Some(Subresource::Status) => self.served.version.status,
+            Some(Subresource::Scale) => self.served.version.scale.is_some(),
+            Some(Subresource::Finalize) => self.is_namespace(),
+            Some(part) => self.served.version.parts.contains(&part),
+            None => false,
         }
     }
 }

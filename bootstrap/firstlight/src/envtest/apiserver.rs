@@ -79,6 +79,7 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let tcp = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
     let tls = Tls::new(tls(flags, &clock)?);
     let server = server(flags, &clock, &random).await?;
+    server.registry().advertise(SocketAddr::new(advertised(flags, address)?, address.port()));
     tracing::info!(%address, "serving");
     let mut signals = Signals::catch()?;
     let end = async move {
@@ -94,6 +95,11 @@ fn address(flags: &Flags) -> Result<SocketAddr> {
     let port = flags.value("secure-port").unwrap_or("6443");
     let port = port.parse().with_context(|| format!("--secure-port: {port} is no port"))?;
     Ok(SocketAddr::new(ip, port))
+}
+
+fn advertised(flags: &Flags, listen: SocketAddr) -> Result<IpAddr> {
+    let Some(ip) = flags.value("advertise-address") else { return Ok(listen.ip()) };
+    ip.parse().with_context(|| format!("--advertise-address: {ip} is no IP address"))
 }
 
 fn tls(flags: &Flags, clock: &Clock) -> Result<rustls::ServerConfig> {

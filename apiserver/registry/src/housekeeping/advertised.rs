@@ -1,0 +1,143 @@
+//! The Service `kubernetes` in `default`, through which Pods reach the server, and where it leads.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::{Value, json};
+use store::Event;
+
+use super::Part;
+use crate::context::{Context, DeleteOptions, Input, PatchBody, Subresource};
+use crate::registry::Registry;
+
+const NAMESPACE: &str = "default";
+const NAME: &str = "kubernetes";
+
+/// The first address of kube-apiserver's range for Services.
+const CLUSTER_ADDRESS: &str = "10.0.0.1";
+
+/// The port of the Service.
+const PORT: u16 = 443;
+
+impl Registry {
+    /// From now on the Service `kubernetes` is there, and leads to `address`. As on a real server its Endpoints name no address of
+    /// loopback, which means another machine to everybody else: where the server is reached in no other way, there are none.
+    pub fn advertise(&self, address: SocketAddr) {
+        for (prefix, kind) in [
+            ("/registry/core/services/default/", Kind::Service),
+            ("/registry/core/endpoints/default/", Kind::Endpoints),
+            ("/registry/discovery.k8s.io/endpointslices/default/", Kind::Slice),
+        ] {
+            super::run(self, prefix, |_| Advertised { kind, address, stale: true });
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Service,
+    Endpoints,
+    Slice,
+}
+
+/// One of the objects.
+struct Advertised {
+    kind: Kind,
+    address: SocketAddr,
+    stale: bool,
+}
+
+impl Part for Advertised {
+    fn observe(&mut self, _: &Registry, event: &Event) {
+        self.stale |= event.key().name() == NAME;
+    }
+
+    async fn work(&mut self, registry: &Registry) -> bool {
+        if std::mem::take(&mut self.stale)
+            && let Err(status) = self.reconcile(registry).await
+            // Somebody else wrote or deleted it: that is a change, too.
+            && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
+        {
+            tracing::warn!(name = NAME, %status, "what leads to this server could not be written");
+        }
+        false
+    }
+}
+
+impl Advertised {
+    async fn reconcile(&self, registry: &Registry) -> Result<(), machinery::status::Status> {
+        let (group, plural) = match self.kind {
+            Kind::Service => ("", "services"),
+            Kind::Endpoints => ("", "endpoints"),
+            Kind::Slice => ("discovery.k8s.io", "endpointslices"),
+        };
+        let Some(served) = registry.served(group, "v1", plural) else { return Ok(()) };
+        let mut context = Context::internal("kube-apiserver");
+        let key = crate::keys::object(&served.definition, NAMESPACE, NAME);
+        let found: Option<Value> =
+            registry.storage().get(&key).and_then(|entry| machinery::decode::own(&entry.value).ok());
+        let wanted = self.wanted();
+        match (found, wanted) {
+            (None, None) => {}
+            (None, Some(wanted)) => {
+                registry.create(&mut context, &served, NAMESPACE, Input::new(wanted)).await?;
+            }
+            // A real server, too, leaves a Service alone that is there.
+            (Some(_), _) if self.kind == Kind::Service => {}
+            // Of another family: it can't be changed, and comes back when it has gone.
+            (Some(found), Some(wanted)) if found["addressType"] == wanted["addressType"] => {
+                let differs = |field: &str| !wanted[field].is_null() && found[field] != wanted[field];
+                let labels = &wanted["metadata"]["labels"];
+                let fields: Vec<&str> =
+                    ["subsets", "endpoints", "ports"].into_iter().filter(|field| differs(field)).collect();
+                if fields.is_empty() && found["metadata"]["labels"] == *labels {
+                    return Ok(());
+                }
+                let mut patch = json!({"metadata": {"labels": labels}});
+                fields.into_iter().for_each(|field| patch[field] = wanted[field].clone());
+                let patch = PatchBody::Merge(patch.to_string().into());
+                let none = Subresource::None;
+                registry.patch(&mut context, &served, NAMESPACE, NAME, none, patch).await?;
+            }
+            (Some(_), _) => {
+                let options = DeleteOptions::default();
+                registry.delete(&mut context, &served, NAMESPACE, NAME, &options).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The object as it must be; `None` where there must be none.
+    fn wanted(&self) -> Option<Value> {
+        let (address, port) = (self.address.ip(), self.address.port());
+        let reachable = !address.is_loopback() && !address.is_unspecified();
+        match self.kind {
+            Kind::Service => Some(json!({
+                "apiVersion": "v1", "kind": "Service",
+                "metadata": {"name": NAME, "labels": {"provider": "kubernetes", "component": "apiserver"}},
+                "spec": {
+                    "clusterIP": CLUSTER_ADDRESS, "ipFamilyPolicy": "SingleStack", "sessionAffinity": "None",
+                    "type": "ClusterIP", "ipFamilies": ["IPv4"],
+                    "ports": [{"name": "https", "port": PORT, "protocol": "TCP", "targetPort": port}],
+                },
+            })),
+            Kind::Endpoints => reachable.then(|| json!({
+                "apiVersion": "v1", "kind": "Endpoints",
+                "metadata": {"name": NAME, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+                "subsets": [{
+                    "addresses": [{"ip": address}], "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+                }],
+            })),
+            Kind::Slice => reachable.then(|| json!({
+                "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+                "metadata": {"name": NAME, "labels": {"kubernetes.io/service-name": NAME}},
+                "addressType": family(address),
+                "endpoints": [{"addresses": [address], "conditions": {"ready": true}}],
+                "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+            })),
+        }
+    }
+}
+
+fn family(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
+}

@@ -1,0 +1,264 @@
+//! Metrics and behaviour of an autoscaler as annotations of `autoscaling/v1` hold them.
+
+use machinery::types::{escaped, go_text};
+use serde_json::{Map, Value, json};
+
+use crate::builtin;
+
+/// One sort of metric: its type, the field that it stands in, and its fields in the older version with the places in the newer one.
+type Sort = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// The metrics of one field.
+#[derive(Clone, Copy)]
+pub(super) struct Metrics {
+    /// The older version's type of the whole.
+    older: &'static str,
+    sorts: [Sort; 5],
+}
+
+/// `spec.metrics`
+pub(super) const SOURCES: Metrics = Metrics {
+    older: "autoscaling.v1.MetricSpec",
+    sorts: [
+        (
+            "Object",
+            "object",
+            &[
+                ("target", "describedObject"),
+                ("metricName", "metric.name"),
+                ("targetValue", "target.value"),
+                ("selector", "metric.selector"),
+                ("averageValue", "target.averageValue"),
+            ],
+        ),
+        (
+            "Pods",
+            "pods",
+            &[
+                ("metricName", "metric.name"),
+                ("targetAverageValue", "target.averageValue"),
+                ("selector", "metric.selector"),
+            ],
+        ),
+        (
+            "Resource",
+            "resource",
+            &[
+                ("name", "name"),
+                ("targetAverageUtilization", "target.averageUtilization"),
+                ("targetAverageValue", "target.averageValue"),
+            ],
+        ),
+        (
+            "ContainerResource",
+            "containerResource",
+            &[
+                ("name", "name"),
+                ("targetAverageUtilization", "target.averageUtilization"),
+                ("targetAverageValue", "target.averageValue"),
+                ("container", "container"),
+            ],
+        ),
+        (
+            "External",
+            "external",
+            &[
+                ("metricName", "metric.name"),
+                ("metricSelector", "metric.selector"),
+                ("targetValue", "target.value"),
+                ("targetAverageValue", "target.averageValue"),
+            ],
+        ),
+    ],
+};
+
+/// `status.currentMetrics`
+pub(super) const STATUSES: Metrics = Metrics {
+    older: "autoscaling.v1.MetricStatus",
+    sorts: [
+        (
+            "Object",
+            "object",
+            &[
+                ("target", "describedObject"),
+                ("metricName", "metric.name"),
+                ("currentValue", "current.value"),
+                ("selector", "metric.selector"),
+                ("averageValue", "current.averageValue"),
+            ],
+        ),
+        (
+            "Pods",
+            "pods",
+            &[
+                ("metricName", "metric.name"),
+                ("currentAverageValue", "current.averageValue"),
+                ("selector", "metric.selector"),
+            ],
+        ),
+        (
+            "Resource",
+            "resource",
+            &[
+                ("name", "name"),
+                ("currentAverageUtilization", "current.averageUtilization"),
+                ("currentAverageValue", "current.averageValue"),
+            ],
+        ),
+        (
+            "ContainerResource",
+            "containerResource",
+            &[
+                ("name", "name"),
+                ("currentAverageUtilization", "current.averageUtilization"),
+                ("currentAverageValue", "current.averageValue"),
+                ("container", "container"),
+            ],
+        ),
+        (
+            "External",
+            "external",
+            &[
+                ("metricName", "metric.name"),
+                ("metricSelector", "metric.selector"),
+                ("currentValue", "current.value"),
+                ("currentAverageValue", "current.averageValue"),
+            ],
+        ),
+    ],
+};
+
+/// A metric of the newer version as text of the older one.
+pub(super) fn older(metrics: Metrics, metric: &Value) -> String {
+    let mut made = json!({"type": metric["type"]});
+    for (_, field, places) in metrics.sorts {
+        if !metric[field].is_object() {
+            continue;
+        }
+        let at = |path: &str| path.split('.').fold(&metric[field], |value, step| &value[step]).clone();
+        let pairs = places.iter().map(|(name, path)| ((*name).to_owned(), at(path)));
+        made[field] = Value::Object(pairs.filter(|(_, value)| !value.is_null()).collect());
+    }
+    go_text(metrics.older, &made)
+}
+
+/// A list of metrics of the older version as the newer one has them. `None` when it is no such list.
+pub(super) fn newer(metrics: Metrics, list: Value) -> Option<Vec<Value>> {
+    let list = builtin::read_list(metrics.older, list).ok()?;
+    Some(list.iter().map(|metric| one_newer(metrics, metric)).collect())
+}
+
+fn one_newer(metrics: Metrics, metric: &Value) -> Value {
+    let mut made = json!({"type": metric["type"].as_str().unwrap_or_default()});
+    for (_, field, places) in metrics.sorts {
+        let Some(found) = metric[field].as_object() else { continue };
+        let mut into = json!({});
+        for (name, path) in places {
+            let Some(value) = found.get(*name) else { continue };
+            let (outer, inner) = path.split_once('.').unwrap_or((path, ""));
+            match inner {
+                "" => into[outer] = value.clone(),
+                inner => into[outer][inner] = value.clone(),
+            }
+        }
+        complete(metrics.older == SOURCES.older, field, &mut into);
+        made[field] = into;
+    }
+    made
+}
+
+/// What the older version means where it says nothing.
+fn complete(wanted: bool, field: &str, metric: &mut Value) {
+    let zero = || Value::from("0");
+    if !wanted {
+        let value = if matches!(field, "object" | "external") { "value" } else { "averageValue" };
+        let current = &mut metric["current"][value];
+        if current.is_null() {
+            *current = zero();
+        }
+        return;
+    }
+    let target = &mut metric["target"];
+    let how = match field {
+        "pods" => "AverageValue",
+        "object" if target["averageValue"].is_null() => "Value",
+        "external" if !target["value"].is_null() => "Value",
+        "resource" | "containerResource" if !target["averageUtilization"].is_null() => "Utilization",
+        _ => "AverageValue",
+    };
+    match field {
+        "object" if how == "AverageValue" && target["value"] == "0" => target["value"] = Value::Null,
+        "object" if how == "Value" && target["value"].is_null() => target["value"] = zero(),
+        "pods" if target["averageValue"].is_null() => target["averageValue"] = zero(),
+        _ => {}
+    }
+    target["type"] = how.into();
+    if let Some(target) = target.as_object_mut() {
+        target.retain(|_, value| !value.is_null());
+    }
+}
+
+/// The names that behaviour has; in annotations they begin with capitals.
+const NAMES: [&str; 9] = [
+    "scaleUp",
+    "scaleDown",
+    "stabilizationWindowSeconds",
+    "selectPolicy",
+    "policies",
+    "tolerance",
+    "type",
+    "value",
+    "periodSeconds",
+];
+
+/// Behaviour as text of an annotation.
+pub(super) fn behavior_text(behavior: &Value) -> String {
+    let rules = |rules: &Value| {
+        if !rules.is_object() {
+            return "null".to_owned();
+        }
+        let policy = |policy: &Value| {
+            let number = |field: &str| policy[field].as_i64().unwrap_or_default();
+            let how = policy["type"].as_str().unwrap_or_default();
+            format!(
+                "{{\"Type\":{},\"Value\":{},\"PeriodSeconds\":{}}}",
+                Value::from(how),
+                number("value"),
+                number("periodSeconds")
+            )
+        };
+        let policies = rules["policies"].as_array().map_or("null".to_owned(), |list| {
+            format!("[{}]", list.iter().map(policy).collect::<Vec<_>>().join(","))
+        });
+        format!(
+            "{{\"StabilizationWindowSeconds\":{},\"SelectPolicy\":{},\"Policies\":{policies},\"Tolerance\":{}}}",
+            rules["stabilizationWindowSeconds"], rules["selectPolicy"], rules["tolerance"]
+        )
+    };
+    let (up, down) = (rules(&behavior["scaleUp"]), rules(&behavior["scaleDown"]));
+    escaped(&format!("{{\"ScaleUp\":{up},\"ScaleDown\":{down}}}"))
+}
+
+/// Behaviour of an annotation. `None` when it is none, or says nothing.
+pub(super) fn behavior(value: Value) -> Option<Value> {
+    let mut read = renamed(value);
+    builtin::read("autoscaling.v2.HorizontalPodAutoscalerBehavior", &mut read).ok()?;
+    let says = read["scaleUp"].is_object() || read["scaleDown"].is_object();
+    says.then_some(read)
+}
+
+/// Go reads names whatever their case.
+fn renamed(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter()
+                .filter_map(|(name, value)| {
+                    let known = NAMES.iter().find(|known| known.eq_ignore_ascii_case(&name))?;
+                    Some(((*known).to_owned(), renamed(value)))
+                })
+                .collect::<Map<_, _>>(),
+        ),
+        Value::Array(list) => Value::Array(list.into_iter().map(renamed).collect()),
+        other => other,
+    }
+}

@@ -1,0 +1,266 @@
+//! What `/ephemeralcontainers` and `/resize` may change of a pod, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machinery::field::{FieldError, FieldErrorKind};
+use serde_json::Value;
+
+use super::default::{forbidden, invalid};
+use super::pod::quality;
+use super::{container, pod};
+use crate::context::Subresource;
+
+/// Pods that a kubelet has read from a file.
+const STATIC: &str = "kubernetes.io/config.mirror";
+
+fn list<'v>(pod: &'v Value, name: &str) -> &'v [Value] {
+    pod["spec"][name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Keeps everything of the old pod but what the path is for.
+pub(super) fn prepare(part: Subresource, pod: &mut Value, old: &Value, _: &str) {
+    match part {
+        Subresource::EphemeralContainers => {
+            let asked = pod["spec"]["ephemeralContainers"].take();
+            restore(pod, old);
+            if let Some(spec) = pod["spec"].as_object_mut() {
+                spec.remove("ephemeralContainers");
+                spec.extend((!asked.is_null()).then(|| ("ephemeralContainers".to_owned(), asked)));
+            }
+        }
+        Subresource::Resize => {
+            let groups = ["containers", "initContainers"];
+            if groups.iter().any(|group| list(pod, group).len() != list(old, group).len()) {
+                // Validation refuses it.
+                return;
+            }
+            let asked = groups.map(|group| resized(list(pod, group), list(old, group)));
+            let whole = pod["spec"].get("resources").cloned();
+            restore(pod, old);
+            for (group, asked) in groups.iter().zip(asked).filter(|(_, asked)| !asked.is_empty()) {
+                pod["spec"][*group] = asked.into();
+            }
+            if let Some(spec) = pod["spec"].as_object_mut() {
+                spec.remove("resources");
+                spec.extend(whole.map(|whole| ("resources".to_owned(), whole)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The containers as they were, with other resources. Where they have other names they are as asked for: validation refuses them.
+fn resized(asked: &[Value], old: &[Value]) -> Vec<Value> {
+    if asked.iter().zip(old).any(|(asked, old)| asked["name"] != old["name"]) {
+        return asked.to_vec();
+    }
+    let one = |(asked, old): (&Value, &Value)| {
+        let mut made = old.clone();
+        for field in ["resources", "resizePolicy"] {
+            match (made.as_object_mut(), asked.get(field)) {
+                (Some(made), Some(value)) => {
+                    made.insert(field.to_owned(), value.clone());
+                }
+                (Some(made), None) => {
+                    made.remove(field);
+                }
+                _ => {}
+            }
+        }
+        made
+    };
+    asked.iter().zip(old).map(one).collect()
+}
+
+/// Status, spec, and what of `metadata` is the client's.
+fn restore(pod: &mut Value, old: &Value) {
+    for part in ["spec", "status"] {
+        pod[part] = old[part].clone();
+    }
+    let Some(metadata) = machinery::meta::metadata_mut(pod) else { return };
+    for field in ["labels", "annotations", "finalizers", "ownerReferences", "generateName"] {
+        match old["metadata"].get(field) {
+            Some(value) => metadata.insert(field.to_owned(), value.clone()),
+            None => metadata.remove(field),
+        };
+    }
+}
+
+/// What is wrong with an update through one of the paths.
+pub(super) fn validate(part: Subresource, pod: &Value, old: &Value) -> Vec<FieldError> {
+    match part {
+        Subresource::EphemeralContainers => added(pod, old),
+        Subresource::Resize => resize(pod, old),
+        _ => Vec::new(),
+    }
+}
+
+fn is_static(pod: &Value) -> bool {
+    pod["metadata"]["annotations"].get(STATIC).is_some()
+}
+
+/// Ephemeral containers come and stay as they are.
+fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
+    const FIELD: &str = "spec.ephemeralContainers";
+    if is_static(old) {
+        return vec![forbidden("[]", "static pods do not support ephemeral containers")];
+    }
+    let mut errors = Vec::new();
+    // Of several with one name the last one counts.
+    let named = |one: &'_ Value| one["name"].as_str().unwrap_or_default().to_owned();
+    let now: BTreeMap<String, &Value> =
+        list(pod, "ephemeralContainers").iter().map(|one| (named(one), one)).collect();
+    for before in list(old, "ephemeralContainers") {
+        let name = before["name"].as_str().unwrap_or_default();
+        match now.get(name) {
+            None => {
+                let why = format!("existing ephemeral containers {name:?} may not be removed\n");
+                errors.push(forbidden(FIELD, why));
+            }
+            Some(now) if *now != before => {
+                let why = format!("existing ephemeral containers {name:?} may not be changed\n");
+                errors.push(forbidden(FIELD, why));
+            }
+            Some(_) => {}
+        }
+    }
+    errors
+}
+
+/// What an ephemeral container cannot have, in the order of the API's fields.
+const NOT_FOR_EPHEMERAL: [&str; 8] = [
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+];
+
+/// What is wrong with the ephemeral containers of a pod.
+pub(super) fn check_ephemeral(spec: &Value, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
+    const WHY: &str = "cannot be set for an Ephemeral Container";
+    let own = |name: &str| spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    let name = |one: &Value| one["name"].as_str().unwrap_or_default().to_owned();
+    let others: BTreeSet<String> = own("containers").iter().chain(own("initContainers")).map(name).collect();
+    let mut seen = others.clone();
+    for (index, one) in own("ephemeralContainers").iter().enumerate() {
+        let path = format!("spec.ephemeralContainers[{index}]");
+        pod::check_name(&name(one), &format!("{path}.name"), &mut seen, errors);
+        let mut plain = one.clone();
+        if let Some(plain) = plain.as_object_mut() {
+            plain.retain(|field, _| !NOT_FOR_EPHEMERAL.contains(&field.as_str()));
+        }
+        container::check(&plain, &path, volumes, errors);
+        let target = one["targetContainerName"].as_str().unwrap_or_default();
+        if !target.is_empty() && !others.contains(target) {
+            let field = format!("{path}.targetContainerName");
+            errors.push(FieldError::new(FieldErrorKind::NotFound, field, &target.into(), ""));
+        }
+        let set = |field: &&&str| !crate::decode::empty(&one[**field]);
+        errors.extend(
+            NOT_FOR_EPHEMERAL.iter().filter(set).map(|field| forbidden(format!("{path}.{field}"), WHY)),
+        );
+        for (mount, found) in one["volumeMounts"].as_array().into_iter().flatten().enumerate() {
+            for field in ["subPath", "subPathExpr"] {
+                if !crate::decode::empty(&found[field]) {
+                    errors.push(forbidden(format!("{path}.volumeMounts[{mount}].{field}"), WHY));
+                }
+            }
+        }
+    }
+}
+
+/// CPU and memory change, within the pod's class, and none goes.
+fn resize(pod: &Value, old: &Value) -> Vec<FieldError> {
+    const MUTABLE: &str = "only cpu and memory resources are mutable";
+    if is_static(old) {
+        return vec![forbidden("[]", "static pods cannot be resized")];
+    }
+    if old["spec"]["os"]["name"] == "windows" {
+        return vec![forbidden("[]", "windows pods cannot be resized")];
+    }
+    let mut errors = Vec::new();
+    let class = old["status"]["qosClass"].as_str().unwrap_or_else(|| quality(&old["spec"]));
+    if class != quality(&pod["spec"]) {
+        let why = "Pod QOS Class may not change as a result of resizing";
+        errors.push(invalid("spec", pod["status"]["qosClass"].clone(), why));
+    }
+    let order = ordered(pod, old);
+    if !order.is_empty() {
+        errors.extend(order);
+        return errors;
+    }
+    for group in ["initContainers", "containers"] {
+        for (index, (now, before)) in list(pod, group).iter().zip(list(old, group)).enumerate() {
+            check_resize(now, before, &format!("spec.{group}[{index}]"), &mut errors);
+        }
+    }
+    for group in ["containers", "initContainers"] {
+        for (index, (now, before)) in list(pod, group).iter().zip(list(old, group)).enumerate() {
+            if fixed(now) == fixed(before) {
+                continue;
+            }
+            errors.push(match group {
+                "containers" => forbidden("spec", MUTABLE),
+                _ => forbidden(
+                    format!("spec.initContainers[{index}]"),
+                    "only cpu and memory resources for init or sidecar containers are mutable",
+                ),
+            });
+        }
+    }
+    if errors.is_empty() && pod["spec"]["resources"] != old["spec"]["resources"] {
+        errors.push(forbidden("spec", MUTABLE));
+    }
+    errors
+}
+
+fn ordered(pod: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for group in ["containers", "initContainers"] {
+        let (now, before) = (list(pod, group), list(old, group));
+        if now.len() != before.len() {
+            let why = format!("{group} may not be added or removed on resize");
+            errors.push(forbidden(format!("spec.{group}"), why));
+            continue;
+        }
+        for index in (0..now.len()).filter(|index| now[*index]["name"] != before[*index]["name"]) {
+            let why = format!("{group} may not be renamed or reordered on resize");
+            errors.push(forbidden(format!("spec.{group}[{index}].name"), why));
+        }
+    }
+    errors
+}
+
+/// Of what is limited or asked for, nothing goes.
+fn check_resize(now: &Value, before: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    for (field, what) in [("requests", "requests"), ("limits", "limits")] {
+        let of = |one: &Value| one["resources"][field].as_object().cloned().unwrap_or_default();
+        let kept = of(now);
+        if of(before).keys().any(|name| !kept.contains_key(name)) {
+            let why = format!("resource {what} cannot be removed");
+            errors.push(forbidden(format!("{path}.resources.{field}"), why));
+        }
+    }
+}
+
+/// A container without its CPU and memory.
+fn fixed(container: &Value) -> Value {
+    let mut fixed = container.clone();
+    for field in ["requests", "limits"] {
+        let Some(resources) = fixed["resources"].as_object_mut() else { break };
+        if let Some(amounts) = resources.get_mut(field).and_then(Value::as_object_mut) {
+            amounts.retain(|name, _| !matches!(name.as_str(), "cpu" | "memory"));
+        }
+        if resources.get(field).is_some_and(crate::decode::empty) {
+            resources.remove(field);
+        }
+    }
+    if let Some(map) = fixed.as_object_mut() {
+        map.retain(|_, value| !crate::decode::empty(value));
+    }
+    fixed
+}
