@@ -46,6 +46,15 @@ pub fn canonical(text: &str) -> Result<String, &'static str> {
     Ok(decimal(value, exponent, format).unwrap_or_else(|| text.to_owned()))
 }
 
+/// The value in units of 10⁻⁹, `None` for what is no quantity, or beyond what is calculated here.
+pub fn nanos(text: &str) -> Option<i128> {
+    let (digits, suffix) = split(text).ok()?;
+    let (format, power) = suffix_of(suffix).ok()?;
+    let (value, exponent) = number(digits, format, power)?;
+    let value = value.checked_mul(10i128.checked_pow(u32::try_from(exponent.checked_add(9)?).ok()?)?)?;
+    Some(if text.starts_with('-') { -value.abs() } else { value })
+}
+
 fn split(text: &str) -> Result<(&str, &str), &'static str> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(unsigned.len());

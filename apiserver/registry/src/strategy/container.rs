@@ -1,12 +1,13 @@
 //! What kube-apiserver checks of the containers of a pod.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::types::port_name;
 use serde_json::Value;
 
-use super::default::{invalid, required};
+use super::default::{forbidden, invalid, required};
+use super::{mount, probe, resources, security};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
@@ -16,35 +17,143 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// What is wrong with a container at `path`, its name aside. It can mount `volumes`.
-pub(super) fn check(container: &Value, path: &str, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
+/// The pod that a container belongs to.
+pub(super) struct Pod<'v> {
+    /// Its spec.
+    pub(super) spec: &'v Value,
+    /// Its volumes, by name.
+    pub(super) volumes: BTreeMap<String, &'v Value>,
+    /// The names of its claims.
+    pub(super) claims: BTreeSet<&'v str>,
+}
+
+impl Pod<'_> {
+    fn grace(&self) -> i64 {
+        self.spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30)
+    }
+}
+
+/// What is wrong with a container at `path`, its name aside. `starts`: it runs before the others.
+pub(super) fn check(
+    container: &Value,
+    path: &str,
+    pod: &Pod<'_>,
+    starts: bool,
+    errors: &mut Vec<FieldError>,
+) {
     let image = text(container, "image");
     if image.is_empty() {
         errors.push(required(format!("{path}.image"), ""));
-    } else if image.trim() != image {
+    } else if image.trim() != image && (path.starts_with("spec.containers") || path.starts_with("spec.init")) {
         let why = "must not have leading or trailing whitespace";
         errors.push(invalid(format!("{path}.image"), image, why));
     }
     ports(container, path, errors);
     environment(container, path, errors);
-    mounts(container, path, volumes, errors);
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        handler(
-            &container[probe],
-            &format!("{path}.{probe}"),
-            &["exec", "httpGet", "tcpSocket", "grpc"],
-            errors,
-        );
+    mount::mounts(container, path, &pod.volumes, errors);
+    mount::devices(container, path, &pod.volumes, errors);
+    let at = format!("{path}.resources");
+    resources::check(&container["resources"], &at, resources::Of::Container, &pod.claims, errors);
+    resized(container, &format!("{path}.resizePolicy"), pod.spec, errors);
+    security::of_container(container, path, pod.spec["hostUsers"] != false, errors);
+    restarts(container, path, errors);
+    let alongside = container["restartPolicy"] == "Always";
+    if !starts || alongside {
+        probe::lifecycle(container, path, pod.grace(), &pod.spec["os"], errors);
+        probe::probes(container, path, errors);
+        return;
     }
-    for hook in ["postStart", "preStop"] {
-        let path = format!("{path}.lifecycle.{hook}");
-        handler(&container["lifecycle"][hook], &path, &["exec", "httpGet", "tcpSocket", "sleep"], errors);
+    for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+        if container[field].is_object() {
+            let why = "may not be set for init containers without restartPolicy=Always";
+            errors.push(forbidden(format!("{path}.{field}"), why));
+        }
+    }
+    for (index, policy) in list(container, "resizePolicy").iter().enumerate() {
+        if policy["restartPolicy"] == "RestartContainer" {
+            let why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+            let field = format!("{path}.resizePolicy[{index}].restartPolicy");
+            errors.push(invalid(field, "RestartContainer", why));
+        }
+    }
+}
+
+/// What happens to a container when its resources change.
+fn resized(container: &Value, path: &str, spec: &Value, errors: &mut Vec<FieldError>) {
+    let mut seen = BTreeSet::new();
+    for (index, policy) in list(container, "resizePolicy").iter().enumerate() {
+        let (resource, how) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
+        if !seen.insert(resource) {
+            let field = format!("{path}[{index}]");
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &resource.into(), ""));
+        }
+        for (value, allowed) in
+            [(resource, ["cpu", "memory"]), (how, ["NotRequired", "RestartContainer"])]
+        {
+            if value.is_empty() {
+                errors.push(required(path, ""));
+            } else if !allowed.contains(&value) {
+                errors.push(FieldError::not_supported(path, &value.into(), &allowed.map(Value::from)));
+            }
+        }
+        if spec["restartPolicy"] == "Never" && how != "NotRequired" {
+            let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+            errors.push(invalid(path, how, why));
+        }
+    }
+}
+
+/// More rules a container cannot have.
+const RESTART_RULES_MAX: usize = 20;
+
+/// When a container is started again.
+fn restarts(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let rules = list(container, "restartPolicyRules");
+    if container["restartPolicy"].is_null() && !rules.is_empty() {
+        let why = "must specify restartPolicy when restart rules are used";
+        errors.push(required(format!("{path}.restartPolicy"), why));
+    }
+    if rules.len() > RESTART_RULES_MAX {
+        let why = format!("must have at most {RESTART_RULES_MAX} items");
+        let mut error = FieldError::bare(FieldErrorKind::TooMany, format!("{path}.restartPolicyRules"), why);
+        error.value = Some(rules.len().to_string());
+        errors.push(error);
+    }
+    let allowed = ["Restart", "RestartAllContainers"];
+    for (index, rule) in rules.iter().enumerate() {
+        let (path, action) = (format!("{path}.restartPolicyRules[{index}]"), text(rule, "action"));
+        if !allowed.contains(&action) {
+            let field = format!("{path}.action");
+            errors.push(FieldError::not_supported(field, &action.into(), &allowed.map(Value::from)));
+        }
+        let (codes, operators) = (&rule["exitCodes"], ["In", "NotIn"]);
+        if !codes.is_object() {
+            errors.push(required(format!("{path}.exitCodes"), "must be specified"));
+        } else if !operators.contains(&text(codes, "operator")) {
+            let field = format!("{path}.exitCodes.operator");
+            let allowed = operators.map(Value::from);
+            errors.push(FieldError::not_supported(field, &text(codes, "operator").into(), &allowed));
+        }
+    }
+}
+
+/// Ports of the host that containers of a list at `path` want both.
+pub(super) fn host_ports(containers: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    let mut seen = BTreeSet::new();
+    for (index, container) in containers.iter().enumerate() {
+        for (at, port) in list(container, "ports").iter().enumerate() {
+            let host_port = port["hostPort"].as_i64().unwrap_or(0);
+            let shown = format!("{}/{}/{host_port}", text(port, "protocol"), text(port, "hostIP"));
+            if host_port != 0 && !seen.insert(shown.clone()) {
+                let field = format!("{path}[{index}].ports[{at}].hostPort");
+                errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
+            }
+        }
     }
 }
 
 fn ports(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let mut names = BTreeSet::new();
-    let mut host_ports = BTreeSet::new();
     for (index, port) in list(container, "ports").iter().enumerate() {
         let path = format!("{path}.ports[{index}]");
         let name = text(port, "name");
@@ -62,11 +171,6 @@ fn ports(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let host_port = port["hostPort"].as_i64().unwrap_or(0);
         if host_port != 0 {
             errors.extend(outside(host_port, format!("{path}.hostPort")));
-            let shown = format!("{}/{}/{host_port}", text(port, "protocol"), text(port, "hostIP"));
-            if !host_ports.insert(shown.clone()) {
-                let field = format!("{path}.hostPort");
-                errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
-            }
         }
     }
 }
@@ -148,38 +252,5 @@ fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let allowed = RESOURCES.map(Value::from);
         let field = format!("{path}.resourceFieldRef.resource");
         errors.push(FieldError::not_supported(field, &resource.into(), &allowed));
-    }
-}
-
-fn mounts(container: &Value, path: &str, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
-    let mut places = BTreeSet::new();
-    for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
-        let path = format!("{path}.volumeMounts[{index}]");
-        let (name, place) = (text(mount, "name"), text(mount, "mountPath"));
-        if !volumes.contains(name) {
-            errors.push(FieldError::new(FieldErrorKind::NotFound, format!("{path}.name"), &name.into(), ""));
-        }
-        if !place.is_empty() && !places.insert(place) {
-            errors.push(invalid(format!("{path}.mountPath"), place, "must be unique"));
-        }
-    }
-}
-
-/// A probe or a hook does exactly one thing.
-fn handler(holder: &Value, path: &str, kinds: &[&str], errors: &mut Vec<FieldError>) {
-    if !holder.is_object() {
-        return;
-    }
-    let mut given = kinds.iter().filter(|kind| holder[**kind].is_object());
-    let Some(first) = given.next() else {
-        errors.push(required(path, "must specify a handler type"));
-        return;
-    };
-    if let Some(second) = given.next() {
-        let why = "may not specify more than 1 handler type";
-        errors.push(super::default::forbidden(format!("{path}.{second}"), why));
-    }
-    if *first == "exec" && list(&holder["exec"], "command").is_empty() {
-        errors.push(required(format!("{path}.exec.command"), ""));
     }
 }

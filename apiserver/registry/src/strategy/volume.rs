@@ -138,7 +138,7 @@ fn no_back_steps(value: &str, path: &str) -> Option<FieldError> {
 }
 
 /// A path inside the volume.
-fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
     if value.starts_with('/') {
         errors.push(invalid(path, value, "must be a relative path"));
     }
