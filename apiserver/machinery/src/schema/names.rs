@@ -59,9 +59,9 @@ pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
             && label.bytes().all(|c| ok(c) || c == b'-' || c == b'_')
     };
     if !text.split('.').all(shape) {
-        let message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, an \
-                       underscore ('_'), '-' or '.', and must start and end with an alphanumeric character";
-        let pattern = r"[a-z0-9_]([-_a-z0-9]*[a-z0-9])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9])?)*";
+        let message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', \
+                       '-' or '.', and must start and end with an alphanumeric character";
+        let pattern = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*";
         errors.push(pattern_message(message, pattern, &["example.com"]));
     }
     errors

@@ -84,9 +84,12 @@ fn new_line(depth: Option<usize>, out: &mut String) {
 fn write(ty: &str, value: &Value, depth: Option<usize>, out: &mut String) {
     let inner = depth.map(|depth| depth + 1);
     if let Some(ty) = ty.strip_prefix('?') {
-        match value {
-            Value::Null => out.push_str("null"),
-            value => write(ty, value, depth, out),
+        // An empty list is as good as none.
+        let empty = ty.starts_with(['[', '{']) && is_empty(value);
+        if value.is_null() || empty {
+            out.push_str("null");
+        } else {
+            write(ty, value, depth, out);
         }
     } else if let Some(ty) = ty.strip_prefix("[]") {
         let items = value.as_array().into_iter().flatten();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names::qualified_name;
 use machinery::types::port_name;
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ pub(super) fn check(
         errors.push(invalid(format!("{path}.image"), image, why));
     }
     ports(container, path, errors);
-    environment(container, path, errors);
+    environment(container, path, &pod.volumes, errors);
     mount::mounts(container, path, &pod.volumes, errors);
     mount::devices(container, path, &pod.volumes, errors);
     let at = format!("{path}.resources");
@@ -183,8 +184,19 @@ fn outside(number: i64, field: String) -> Option<FieldError> {
 /// Where the values of variables can come from.
 const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 
-fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn environment(
+    container: &Value,
+    path: &str,
+    volumes: &BTreeMap<String, &Value>,
+    errors: &mut Vec<FieldError>,
+) {
     for (index, variable) in list(container, "env").iter().enumerate() {
+        let name = text(variable, "name");
+        if !name.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=') {
+            let why = "a valid environment variable name must consist only of printable ASCII characters other \
+                       than '='";
+            errors.push(invalid(format!("{path}.env[{index}].name"), name, why));
+        }
         let path = format!("{path}.env[{index}].valueFrom");
         let from = &variable["valueFrom"];
         if !from.is_object() {
@@ -201,6 +213,13 @@ fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
         } else {
             field_ref(&from["fieldRef"], &path, errors);
             resource_ref(&from["resourceFieldRef"], &path, errors);
+            for source in ["configMapKeyRef", "secretKeyRef"] {
+                let key = text(&from[source], "key");
+                let problems = if key.is_empty() { Vec::new() } else { super::config::key_problems(key) };
+                let field = format!("{path}.{source}.key");
+                errors.extend(problems.into_iter().map(|why| invalid(field.clone(), key, why)));
+            }
+            file_ref(&from["fileKeyRef"], &format!("{path}.fileKeyRef"), volumes, errors);
         }
     }
     for (index, source) in list(container, "envFrom").iter().enumerate() {
@@ -209,7 +228,30 @@ fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let _ = index;
             let why = "must specify one of: `configMapRef` or `secretRef`";
             errors.push(invalid(format!("{path}.envFrom"), "", why));
+        } else if source["configMapRef"].is_object() && source["secretRef"].is_object() {
+            let why = "may not have more than one field specified at a time";
+            errors.push(invalid(format!("{path}.envFrom"), "", why));
         }
+    }
+}
+
+/// A file of a volume that lives as long as the pod.
+fn file_ref(
+    reference: &Value,
+    path: &str,
+    volumes: &BTreeMap<String, &Value>,
+    errors: &mut Vec<FieldError>,
+) {
+    if !reference.is_object() {
+        return;
+    }
+    let (name, field) = (text(reference, "volumeName"), format!("{path}.volumeName"));
+    match volumes.get(name) {
+        None => errors.push(FieldError::new(FieldErrorKind::NotFound, field, &name.into(), "")),
+        Some(volume) if volume["emptyDir"].is_null() => {
+            errors.push(invalid(field, name, "referenced volume must be of type emptyDir"));
+        }
+        Some(_) => {}
     }
 }
 
@@ -226,13 +268,39 @@ fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         "status.podIP",
         "status.podIPs",
     ];
-    let field = text(reference, "fieldPath");
-    let subscript = ["metadata.labels['", "metadata.annotations['"];
-    let known = FIELDS.contains(&field)
-        || subscript.iter().any(|start| field.starts_with(start) && field.ends_with("']"));
-    if !field.is_empty() && !known {
+    /// What a selector of pods can name, too.
+    const SELECTABLE: [&str; 7] = [
+        "metadata.annotations",
+        "metadata.labels",
+        "spec.hostNetwork",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "status.nominatedNodeName",
+        "status.phase",
+    ];
+    let (field, version) = (text(reference, "fieldPath"), text(reference, "apiVersion"));
+    let at = format!("{path}.fieldRef.fieldPath");
+    if field.is_empty() {
+        return;
+    }
+    let subscript = field.strip_suffix("']").and_then(|field| field.split_once("['"));
+    if let Some((map, key)) = subscript {
+        let key = if map == "metadata.annotations" { key.to_lowercase() } else { key.to_owned() };
+        if !matches!(map, "metadata.annotations" | "metadata.labels") {
+            errors.push(invalid(format!("{path}.fieldRef"), map, "does not support subscript"));
+            return;
+        }
+        let problems = qualified_name(&key);
+        let at = format!("{path}.fieldRef");
+        errors.extend(problems.into_iter().map(|why| invalid(at.clone(), key.as_str(), why)));
+    } else if !matches!(version, "" | "v1") {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        errors.push(invalid(at, field, why));
+    } else if SELECTABLE.contains(&field) {
+        errors.push(FieldError::not_supported(at, &field.into(), &FIELDS.map(Value::from)));
+    } else if !FIELDS.contains(&field) {
         let why = format!("error converting fieldPath: field label not supported: {field}");
-        errors.push(invalid(format!("{path}.fieldRef.fieldPath"), field, why));
+        errors.push(invalid(at, field, why));
     }
 }
 
@@ -252,5 +320,24 @@ fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let allowed = RESOURCES.map(Value::from);
         let field = format!("{path}.resourceFieldRef.resource");
         errors.push(FieldError::not_supported(field, &resource.into(), &allowed));
+    }
+    const OF_BYTES: [&str; 13] =
+        ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+    let divisor = text(reference, "divisor");
+    let (allowed, shown): (&[&str], _) = match resource.split_once('.').map(|(_, name)| name) {
+        Some("cpu") => (&["1m", "1"], "1m and 1 are supported with the cpu resource".to_owned()),
+        Some(name) => {
+            let what = match name {
+                "ephemeral-storage" => "local ephemeral storage",
+                "memory" => "memory",
+                _ => "hugepages",
+            };
+            (&OF_BYTES, format!("{} are supported with the {what} resource", OF_BYTES.join(", ")))
+        }
+        None => return,
+    };
+    if !matches!(divisor, "" | "0") && !allowed.contains(&divisor) {
+        let why = format!("only divisor's values {shown}");
+        errors.push(invalid(format!("{path}.resourceFieldRef.divisor"), resource, why));
     }
 }

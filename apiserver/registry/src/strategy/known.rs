@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::{
-    Generation, Strategy, admission, autoscaler, certificate, job, network, node, pod, service, storage,
-    workload,
+    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, job, network, node, pod,
+    quota, service, storage, workload,
 };
 use crate::definition::Structure;
 use crate::kinds::Kind;
@@ -27,6 +27,8 @@ pub(super) struct Rules {
     pub(super) validate_new: fn(&Value) -> Vec<FieldError>,
     /// What an update must not change.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
+    /// What is wrong with an update of the status, of kinds whose status is looked at alone.
+    pub(super) status: Option<fn(&Value, &Value) -> Vec<FieldError>>,
 }
 
 /// No rules.
@@ -37,6 +39,7 @@ pub(super) const NONE: Rules = Rules {
     validate: |_| Vec::new(),
     validate_new: |_| Vec::new(),
     immutable: |_, _| Vec::new(),
+    status: None,
 };
 
 /// The strategy of a kind of the table.
@@ -66,6 +69,14 @@ impl Known {
             ("apps", "StatefulSet") => workload::STATEFUL_SET,
             ("batch", "Job") => job::JOB,
             ("batch", "CronJob") => job::CRON_JOB,
+            ("", "Endpoints") => endpoints::ENDPOINTS,
+            ("discovery.k8s.io", "EndpointSlice") => endpoints::SLICE,
+            ("", "LimitRange") => quota::LIMIT_RANGE,
+            ("", "ResourceQuota") => quota::QUOTA,
+            ("policy", "PodDisruptionBudget") => workload::BUDGET,
+            ("storage.k8s.io", "StorageClass") => classes::STORAGE,
+            ("node.k8s.io", "RuntimeClass") => classes::RUNTIME,
+            ("scheduling.k8s.io", "PriorityClass") => classes::PRIORITY,
             ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
             ("networking.k8s.io", "Ingress") => network::INGRESS,
             ("networking.k8s.io", "IngressClass") => network::INGRESS_CLASS,
@@ -90,14 +101,13 @@ impl Known {
 }
 
 /// Fields that stay as they are, by kind.
-const IMMUTABLE: [(&str, &str); 14] = [
+const IMMUTABLE: [(&str, &str); 13] = [
     ("ControllerRevision", "data"),
     ("EndpointSlice", "addressType"),
     ("IPAddress", "spec.parentRef"),
     ("IngressClass", "spec.controller"),
     ("Job", "spec.completionMode"),
     ("Job", "spec.selector"),
-    ("Job", "spec.podFailurePolicy"),
     ("Job", "spec.backoffLimitPerIndex"),
     ("PriorityClass", "preemptionPolicy"),
     ("RuntimeClass", "handler"),
@@ -116,6 +126,13 @@ fn immutable(object: &Value, old: &Value, field: &str) -> Option<FieldError> {
 impl Strategy for Known {
     fn normalize(&self, object: &mut Value) {
         (self.rules.normalize)(object);
+    }
+
+    fn admit_create(&self, object: &mut Value, find: &super::Find<'_>) -> Result<(), String> {
+        match self.kind.kind {
+            "Pod" => pod::admit(object, find),
+            _ => Ok(()),
+        }
     }
 
     /// Clients do not write a status when they create; only what kubelets register comes with theirs.
@@ -167,6 +184,13 @@ impl Strategy for Known {
         let kept = IMMUTABLE.iter().filter(|(kind, _)| *kind == self.kind.kind);
         errors.extend(kept.filter_map(|(_, field)| immutable(object, old, field)));
         errors
+    }
+
+    fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        match self.rules.status {
+            Some(check) => check(object, old),
+            None => self.validate_update(object, old),
+        }
     }
 
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {

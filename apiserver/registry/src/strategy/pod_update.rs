@@ -2,7 +2,7 @@
 
 use machinery::field::FieldError;
 use machinery::types;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::default::{forbidden, invalid, required};
 
@@ -53,41 +53,17 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     if gated {
         selector(&now["nodeSelector"], &before["nodeSelector"], &mut errors);
         let nodes = |spec: &Value| spec["affinity"]["nodeAffinity"].clone();
-        if !same(&nodes(now), &nodes(before)) {
+        if nodes(now) != nodes(before) {
             placement(&nodes(now), &nodes(before), &mut errors);
         }
     }
     let left = rest(now, before, gated);
-    if !same(&left, before) {
-        let changes = types::changes("core.PodSpec", before, &left);
+    let ty = "core.PodSpec";
+    if types::shown(ty, &left) != types::shown(ty, before) {
+        let changes = types::changes(ty, before, &left);
         errors.push(forbidden("spec", format!("{WHY}\n{changes}")));
     }
     errors
-}
-
-/// Whether two values are the same, and what is empty is missing.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => {
-            let keys = one.keys().chain(other.keys());
-            keys.into_iter().all(|key| {
-                let get = |map: &Map<String, Value>| map.get(key).cloned().unwrap_or(Value::Null);
-                same(&get(one), &get(other))
-            })
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (one, other) => one == other || (empty(one) && empty(other)),
-    }
-}
-
-fn empty(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.values().all(empty),
-        Value::Bool(value) => !value,
-        value => crate::decode::empty(value),
-    }
 }
 
 /// A pod that waits for its gates can be given to fewer nodes by what it requires of them.
@@ -109,7 +85,7 @@ fn placement(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
         let all = |term: &Value, part: &str| term[part].as_array().cloned().unwrap_or_default();
         for part in ["matchExpressions", "matchFields"] {
             let (kept, found) = (all(old, part), all(new, part));
-            if !kept.iter().eq(found.iter().take(kept.len())) || (empty(old) && !empty(new)) {
+            if !kept.iter().eq(found.iter().take(kept.len())) || (crate::decode::empty(old) && !crate::decode::empty(new)) {
                 let why = "only additions are allowed (no mutations or deletions)";
                 let mut error = invalid(format!("{at}[{index}]"), Value::Null, why);
                 error.value = Some(types::shown("core.NodeSelectorTerm", new));

@@ -66,7 +66,7 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// Whether more can be promised than there is.
-fn is_elastic(name: &str) -> bool {
+pub(super) fn is_elastic(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
 
@@ -87,7 +87,8 @@ pub(super) fn name(name: &str, path: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-fn of_container(resource: &str, path: &str) -> Vec<FieldError> {
+/// What is wrong with the name of a resource of containers.
+pub(super) fn of_container(resource: &str, path: &str) -> Vec<FieldError> {
     let mut errors = name(resource, path);
     if !resource.contains('/') {
         if !OF_CONTAINERS.contains(&resource) && !is_huge_pages(resource) {

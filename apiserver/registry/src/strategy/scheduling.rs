@@ -69,7 +69,7 @@ fn spread(constraint: &Value, others: &[Value], path: &str, errors: &mut Vec<Fie
     let number = |field: &str| constraint[field].as_i64();
     let (key, action) = (text("topologyKey"), text("whenUnsatisfiable"));
     let positive = |field: &str, value: Option<i64>| {
-        let why = "must be greater than 0";
+        let why = "must be greater than zero";
         value.filter(|value| *value <= 0).map(|value| invalid(format!("{path}.{field}"), value, why))
     };
     errors.extend(positive("maxSkew", Some(number("maxSkew").unwrap_or(0))));
@@ -234,7 +234,8 @@ fn requires(requirement: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn tolerates(toleration: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// What is wrong with a toleration.
+pub(super) fn tolerates(toleration: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| toleration[field].as_str().unwrap_or_default();
     let (key, operator, effect) = (text("key"), text("operator"), text("effect"));
     if key.is_empty() && operator != "Exists" {

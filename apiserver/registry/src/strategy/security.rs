@@ -52,6 +52,11 @@ pub(super) fn of_container(container: &Value, path: &str, host_users: bool, erro
 pub(super) fn of_pod(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let context = &spec["securityContext"];
     let at = format!("{path}.securityContext");
+    if let Some(policy) = context["seLinuxChangePolicy"].as_str().filter(|policy| *policy != "Recursive") {
+        let field = format!("{at}.seLinuxChangePolicy");
+        errors.push(FieldError::not_supported(field, &policy.into(), &["Recursive".into()]));
+    }
+    of_host(spec, path, errors);
     for (index, group) in list(context, "supplementalGroups").iter().enumerate() {
         if let Some(group) = group.as_i64().filter(|group| !(0..=i64::from(i32::MAX)).contains(group)) {
             let why = "must be between 0 and 2147483647, inclusive";
@@ -72,6 +77,16 @@ pub(super) fn of_pod(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 errors.push(forbidden(format!("{path}.{shown}"), "when `hostUsers` is false"));
             }
         }
+    }
+}
+
+/// Processes of a Windows host need its network.
+fn of_host(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let asks = |holder: &Value| holder["securityContext"]["windowsOptions"]["hostProcess"] == true;
+    let inside = ["initContainers", "containers"].iter().flat_map(|field| list(spec, field)).any(asks);
+    if (asks(spec) || inside) && spec["hostNetwork"] != true {
+        let why = "hostNetwork must be true if pod contains any hostProcess containers";
+        errors.push(invalid(format!("{path}.hostNetwork"), false, why));
     }
 }
 
@@ -159,6 +174,14 @@ fn sysctls(context: &Value, spec: &Value, path: &str, errors: &mut Vec<FieldErro
 }
 
 fn windows(options: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if let Some(user) = options["runAsUserName"].as_str() {
+        let field = format!("{path}.runAsUserName");
+        if user.is_empty() {
+            errors.push(invalid(field, user, "runAsUserName cannot be an empty string"));
+        } else if user.matches('\\').count() > 1 {
+            errors.push(invalid(field, user, "runAsUserName cannot contain more than one backslash"));
+        }
+    }
     let Some(name) = options["gmsaCredentialSpecName"].as_str() else { return };
     let problems = machinery::names::dns1123_subdomain(name);
     let at = format!("{path}.gmsaCredentialSpecName");

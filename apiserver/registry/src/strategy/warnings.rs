@@ -92,6 +92,9 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
             if old.is_none() {
                 found.extend(label_name(object, "Pod names and hostnames"));
             }
+            if kind == "Job" {
+                many_indexes(spec, "spec", &mut found);
+            }
             template(spec, &mut found);
         }
         ("batch", "CronJob") if wanted => {
@@ -115,10 +118,18 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         ("storage.k8s.io", "StorageClass") => storage_class(object, &mut found),
         ("networking.k8s.io", "Ingress") if old.is_none() => {
             const CLASS: &str = "kubernetes.io/ingress.class";
-            if annotated(object, CLASS) {
+            if annotated(object, CLASS) && spec["ingressClassName"].is_null() {
                 found.push(format!(
                     "annotation \"{CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"
                 ));
+            }
+        }
+        ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
+            found.push("spec.addressType: FQDN endpoints are deprecated".into());
+        }
+        ("", "Node") => {
+            if !text(spec, "externalID").is_empty() {
+                found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".into());
             }
         }
         ("node.k8s.io", "RuntimeClass") => {
@@ -129,6 +140,22 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         _ => {}
     }
     found
+}
+
+/// More pods of an Indexed Job may not be counted in its status.
+const INDEXES_MANY: i64 = 100_000;
+/// As long as so many run at a time.
+const PARALLEL_MANY: i64 = 10_000;
+
+fn many_indexes(spec: &Value, at: &str, found: &mut Vec<String>) {
+    let number = |field: &str| spec[field].as_i64().unwrap_or(0);
+    let many = number("completions") > INDEXES_MANY && number("parallelism") > PARALLEL_MANY;
+    if spec["completionMode"] == "Indexed" && many {
+        found.push(format!(
+            "{at}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, \
+             Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        ));
+    }
 }
 
 fn template(spec: &Value, found: &mut Vec<String>) {
@@ -230,6 +257,10 @@ fn annotations(at: &str, object: &Value, found: &mut Vec<String>) {
             "{path}[{CRITICAL}]: non-functional in v1.16+; use the \"priorityClassName\" field instead"
         ));
     }
+    const SYSCTLS: &str = "security.alpha.kubernetes.io/sysctls";
+    if given(SYSCTLS) {
+        found.push(format!("{path}[{SYSCTLS}]: non-functional in v1.11+; use the \"sysctls\" field instead"));
+    }
     const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
     if object["spec"]["securityContext"]["seccompProfile"].is_null() && given(SECCOMP) {
         found.push(format!(
@@ -319,6 +350,13 @@ fn ports(at: &str, spec: &Value, found: &mut Vec<String>) {
     for (path, port) in &all {
         let (number, protocol) = (port["containerPort"].as_i64().unwrap_or(0), text(port, "protocol"));
         let (host, ip) = (port["hostPort"].as_i64().unwrap_or(0), text(port, "hostIP"));
+        if host == 0 && !ip.is_empty() {
+            found.push(format!(
+                "{path}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{number} Protocol:{protocol} \
+                 HostIP:{ip}}}",
+                text(port, "name")
+            ));
+        }
         let others = seen.entry((number, if protocol.is_empty() { "TCP" } else { protocol })).or_default();
         for (other, other_host, other_ip) in others.iter() {
             let how = if (ip, host) == (*other_ip, *other_host) {

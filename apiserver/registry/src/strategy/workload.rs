@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
-use super::pod::{default_template, validate_spec};
+use super::pod::default_template;
+use super::pod_spec::validate_spec;
+use super::security::internal;
+use super::{counters, storage};
 
 /// `apps/v1` Deployment
 pub(super) const DEPLOYMENT: Rules = Rules {
@@ -22,6 +25,7 @@ pub(super) const DEPLOYMENT: Rules = Rules {
         errors
     },
     immutable: same_selector,
+    status: Some(counters::of_deployment),
     ..NONE
 };
 
@@ -30,6 +34,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
     normalize: |object| default_template(&mut object["spec"]["template"]),
     validate: |object| validate(object, "deployment"),
     immutable: same_selector,
+    status: Some(counters::of_replica_set),
     ..NONE
 };
 
@@ -54,6 +59,7 @@ pub(super) const DAEMON_SET: Rules = Rules {
         errors
     },
     immutable: same_selector,
+    status: Some(counters::of_daemon_set),
     ..NONE
 };
 
@@ -62,6 +68,10 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"partition": 0}));
+        // How many pods are replaced at a time is not open yet.
+        if let Some(rolling) = object["spec"]["updateStrategy"]["rollingUpdate"].as_object_mut() {
+            rolling.remove("maxUnavailable");
+        }
         let claims = object["spec"].get_mut("volumeClaimTemplates").and_then(Value::as_array_mut);
         for claim in claims.into_iter().flatten() {
             let Some(claim) = claim.as_object_mut() else { continue };
@@ -76,6 +86,7 @@ pub(super) const STATEFUL_SET: Rules = Rules {
         errors
     },
     immutable: kept_of_stateful_sets,
+    status: Some(counters::of_stateful_set),
     ..NONE
 };
 
@@ -86,6 +97,11 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
         let labels = object["spec"]["template"]["metadata"]["labels"].clone();
         if labels.is_object() && object["spec"]["selector"].is_null() {
             object["spec"]["selector"] = labels;
+        }
+        if let Some(spec) = object["spec"].as_object_mut()
+            && spec.get("minReadySeconds").is_some_and(|seconds| *seconds == 0)
+        {
+            spec.remove("minReadySeconds");
         }
         labels_of_template(object);
     },
@@ -106,11 +122,36 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
             let why = "`selector` does not match template `labels`";
             errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
         }
-        errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
+        errors.extend(of_template(spec, "ReplicationController"));
         errors
     },
+    status: Some(counters::of_replica_set),
     ..NONE
 };
+
+/// `policy/v1` PodDisruptionBudget
+pub(super) const BUDGET: Rules = Rules {
+    validate: |object| {
+        let spec = &object["spec"];
+        let mut errors = Vec::new();
+        if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+            let why = "minAvailable and maxUnavailable cannot be both set";
+            errors.push(internal("spec".into(), "policy.PodDisruptionBudgetSpec", spec, why));
+        }
+        for field in ["minAvailable", "maxUnavailable"] {
+            errors.extend(at_most_all(&spec[field], &format!("spec.{field}")));
+        }
+        errors
+    },
+    status: Some(counters::of_budget),
+    ..NONE
+};
+
+/// A percentage beyond 100.
+fn at_most_all(amount: &Value, path: &str) -> Option<FieldError> {
+    let percent = amount.as_str()?.strip_suffix('%')?.parse::<u64>().ok()?;
+    (percent > 100).then(|| invalid(path, amount.clone(), "must not be greater than 100%"))
+}
 
 /// What counts the changes of a DaemonSet's template, from before `generation` did.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -137,10 +178,16 @@ pub(super) fn labels_of_template(object: &mut Value) {
 
 /// The numbers of a rolling update, where that is the strategy.
 fn rolling(strategy: &mut Value, defaults: &Value) {
-    if strategy["type"] != "RollingUpdate" {
+    let zeros = strategy["type"] != "RollingUpdate";
+    let Some(strategy) = strategy.as_object_mut() else { return };
+    if zeros {
+        // Numbers that nobody uses are zero.
+        let Some(found) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut) else { return };
+        for name in defaults.as_object().into_iter().flatten().map(|(name, _)| name) {
+            found.entry(name).or_insert_with(|| 0.into());
+        }
         return;
     }
-    let Some(strategy) = strategy.as_object_mut() else { return };
     let found = strategy.entry("rollingUpdate").or_insert_with(|| Value::Object(Map::new()));
     let Some(found) = found.as_object_mut() else { return };
     for (name, value) in defaults.as_object().into_iter().flatten() {
@@ -173,11 +220,54 @@ fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
             }
         }
     }
-    errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
-    let policy = &template["spec"]["restartPolicy"];
+    let shown = match kind {
+        "daemonset" => "DaemonSet",
+        "statefulset" => "",
+        _ => "ReplicaSet",
+    };
+    errors.extend(of_template(spec, shown));
+    errors
+}
+
+/// The pods of what runs them for ever. `kind`: who does not end them after some time.
+fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
+    let mut template = spec["template"].clone();
+    let path = "spec.template.spec";
+    let mut errors = claims(spec, &mut template["spec"]);
+    errors.extend(validate_spec(&template["spec"], path));
+    let pod = &template["spec"];
+    if pod["ephemeralContainers"].as_array().is_some_and(|list| !list.is_empty()) {
+        let why = "ephemeral containers not allowed in pod template";
+        errors.push(forbidden(format!("{path}.ephemeralContainers"), why));
+    }
+    let policy = &pod["restartPolicy"];
     if policy.is_string() && policy != "Always" {
-        let field = "spec.template.spec.restartPolicy";
+        let field = format!("{path}.restartPolicy");
         errors.push(FieldError::not_supported(field, policy, &["Always".into()]));
+    }
+    if !pod["activeDeadlineSeconds"].is_null() && !kind.is_empty() {
+        let why = format!("activeDeadlineSeconds in {kind} is not Supported");
+        errors.push(forbidden(format!("{path}.activeDeadlineSeconds"), why));
+    }
+    errors
+}
+
+/// The claims that a StatefulSet makes are volumes of its pods, too.
+fn claims(spec: &Value, pod: &mut Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let templates = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut volumes: Vec<Value> = Vec::new();
+    for (index, claim) in templates.iter().enumerate() {
+        storage::claim(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec"), &mut errors);
+        let name = &claim["metadata"]["name"];
+        volumes.push(json!({"name": name, "persistentVolumeClaim": {"claimName": "claim"}}));
+    }
+    if !templates.is_empty() {
+        let own = pod["volumes"].as_array().cloned().unwrap_or_default();
+        let kept = own.into_iter().filter(|one| volumes.iter().all(|claim| claim["name"] != one["name"]));
+        let kept: Vec<Value> = kept.collect();
+        volumes.extend(kept);
+        pod["volumes"] = volumes.into();
     }
     errors
 }
@@ -212,11 +302,11 @@ fn rollout(spec: &Value) -> Vec<FieldError> {
             errors.push(forbidden("spec.strategy.rollingUpdate", why));
         }
         Some("Recreate") => {}
-        Some("RollingUpdate") => errors.extend(no_step(
-            "spec.strategy.rollingUpdate",
-            &strategy["rollingUpdate"],
-            "may not be 0 when `maxSurge` is 0",
-        )),
+        Some("RollingUpdate") => {
+            let (path, rolling) = ("spec.strategy.rollingUpdate", &strategy["rollingUpdate"]);
+            errors.extend(no_step(path, rolling, "may not be 0 when `maxSurge` is 0"));
+            errors.extend(at_most_all(&rolling["maxUnavailable"], &format!("{path}.maxUnavailable")));
+        }
         _ => {
             let allowed = ["Recreate".into(), "RollingUpdate".into()];
             let mut error = FieldError::not_supported("spec.strategy", &Value::Null, &allowed);
@@ -257,7 +347,10 @@ fn update_of_daemons(strategy: &Value) -> Vec<FieldError> {
                 let why = "may not be set when maxUnavailable is non-zero";
                 vec![invalid(field("maxSurge"), rolling["maxSurge"].clone(), why)]
             }
-            _ => Vec::new(),
+            _ => ["maxUnavailable", "maxSurge"]
+                .iter()
+                .filter_map(|name| at_most_all(&rolling[*name], &field(name)))
+                .collect(),
         },
         _ => {
             let allowed = ["RollingUpdate".into(), "OnDelete".into()];
@@ -291,7 +384,8 @@ fn stateful(spec: &Value) -> Vec<FieldError> {
     match strategy["type"].as_str() {
         Some("OnDelete") if rolling.is_object() => {
             let why = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(invalid("spec.updateStrategy.rollingUpdate", rolling.clone(), why));
+            let (field, ty) = ("spec.updateStrategy.rollingUpdate", "apps.RollingUpdateStatefulSetStrategy");
+            errors.push(internal(field.into(), ty, rolling, why));
         }
         Some("OnDelete" | "RollingUpdate") => {}
         _ => {
