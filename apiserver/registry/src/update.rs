@@ -259,6 +259,9 @@ fn prepare(target: &Target<'_>, object: &mut Value, live: &Value) {
         _ if served.version.status => keep(object, live, |key| key != "status"),
         _ => {}
     }
+    if target.subresource == Subresource::Status {
+        strategy.prepare_status_update(object, live);
+    }
     if !matches!(target.subresource, Subresource::Status | Subresource::Finalize) {
         strategy.prepare_update(object, live);
     }

@@ -40,15 +40,25 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Shown>>> = LazyLock::new(|| {
 /// `value` as an internal type of that name (`core.PodSpec`, `?[]core.Volume`), on one line.
 pub fn shown(ty: &str, value: &Value) -> String {
     let mut text = String::new();
-    write(ty, value, None, &mut text);
+    write(ty, value, Style { depth: None, sparse: false }, &mut text);
     text
+}
+
+/// Whether two values of an internal type are the same. Empty lists and maps are as good as none.
+pub fn same(ty: &str, one: &Value, other: &Value) -> bool {
+    let text = |value: &Value| {
+        let mut text = String::new();
+        write(ty, value, Style { depth: None, sparse: true }, &mut text);
+        text
+    };
+    text(one) == text(other)
 }
 
 /// What changed from `old` to `new`, both of an internal type, as a unified difference of their fields.
 pub fn changes(ty: &str, old: &Value, new: &Value) -> String {
     let lines = |value: &Value| {
         let mut text = String::new();
-        write(ty, value, Some(0), &mut text);
+        write(ty, value, Style { depth: Some(0), sparse: true }, &mut text);
         text
     };
     difference::unified(&lines(old), &lines(new))
@@ -73,49 +83,62 @@ fn json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-fn new_line(depth: Option<usize>, out: &mut String) {
-    if let Some(depth) = depth {
+/// How a value is written.
+#[derive(Clone, Copy)]
+struct Style {
+    /// How far the lines are indented; everything stands on one line without.
+    depth: Option<usize>,
+    /// Empty lists and maps are written as null.
+    sparse: bool,
+}
+
+impl Style {
+    fn inner(self) -> Self {
+        Self { depth: self.depth.map(|depth| depth + 1), ..self }
+    }
+}
+
+fn new_line(style: Style, out: &mut String) {
+    if let Some(depth) = style.depth {
         out.push('\n');
         out.extend(std::iter::repeat_n(' ', depth));
     }
 }
 
-/// `depth`: how far the lines are indented; everything on one line without.
-fn write(ty: &str, value: &Value, depth: Option<usize>, out: &mut String) {
-    let inner = depth.map(|depth| depth + 1);
+fn write(ty: &str, value: &Value, style: Style, out: &mut String) {
+    let inner = style.inner();
     if let Some(ty) = ty.strip_prefix('?') {
-        // An empty list is as good as none.
-        let empty = ty.starts_with(['[', '{']) && is_empty(value);
+        let empty = style.sparse && ty.starts_with(['[', '{']) && is_empty(value);
         if value.is_null() || empty {
             out.push_str("null");
         } else {
-            write(ty, value, depth, out);
+            write(ty, value, style, out);
         }
     } else if let Some(ty) = ty.strip_prefix("[]") {
         let items = value.as_array().into_iter().flatten();
-        enclosed(['[', ']'], items, depth, out, |item, out| write(ty, item, inner, out));
+        enclosed(['[', ']'], items, style, out, |item, out| write(ty, item, inner, out));
     } else if let Some(ty) = ty.strip_prefix("{}") {
         let entries = value.as_object().into_iter().flatten();
-        enclosed(['{', '}'], entries, depth, out, |(name, item), out| {
-            key(name, depth, out);
+        enclosed(['{', '}'], entries, style, out, |(name, item), out| {
+            key(name, style, out);
             write(ty, item, inner, out);
         });
     } else if let Some(fields) = TYPES.get(ty) {
-        structure(ty, fields, value, depth, out);
+        structure(ty, fields, value, style, out);
     } else {
         single(ty, value, out);
     }
 }
 
-fn key(name: &str, depth: Option<usize>, out: &mut String) {
+fn key(name: &str, style: Style, out: &mut String) {
     out.push_str(&json(&Value::from(name)));
-    out.push_str(if depth.is_some() { ": " } else { ":" });
+    out.push_str(if style.depth.is_some() { ": " } else { ":" });
 }
 
 fn enclosed<T>(
     [open, close]: [char; 2],
     items: impl Iterator<Item = T>,
-    depth: Option<usize>,
+    style: Style,
     out: &mut String,
     mut each: impl FnMut(T, &mut String),
 ) {
@@ -126,17 +149,17 @@ fn enclosed<T>(
             out.push(',');
         }
         any = true;
-        new_line(depth.map(|depth| depth + 1), out);
+        new_line(style.inner(), out);
         each(item, out);
     }
     if any {
-        new_line(depth, out);
+        new_line(style, out);
     }
     out.push(close);
 }
 
-fn structure(ty: &str, fields: &[Shown], value: &Value, depth: Option<usize>, out: &mut String) {
-    let inner = depth.map(|depth| depth + 1);
+fn structure(ty: &str, fields: &[Shown], value: &Value, style: Style, out: &mut String) {
+    let inner = style.inner();
     let context = (ty == "core.PodSpec").then(|| {
         let mut context = value["securityContext"].clone();
         if !context.is_object() {
@@ -147,14 +170,20 @@ fn structure(ty: &str, fields: &[Shown], value: &Value, depth: Option<usize>, ou
         }
         context
     });
+    // Metadata stands among the other fields.
+    let inlined = fields.iter().any(|field| field.name == "generateName");
+    let place = |field: &Shown| match &value[&field.from] {
+        Value::Null if inlined => &value["metadata"][&field.from],
+        found => found,
+    };
     let found = |field: &Shown| match &context {
         Some(context) if field.from == "securityContext" => context.clone(),
-        _ => value[&field.from].clone(),
+        _ => place(field).clone(),
     };
-    let is_left_out = |field: &Shown| field.optional && is_empty(&value[&field.from]);
+    let is_left_out = |field: &Shown| field.optional && is_empty(place(field));
     let fields = fields.iter().filter(|field| !is_left_out(field));
-    enclosed(['{', '}'], fields, depth, out, |field, out| {
-        key(field.name, depth, out);
+    enclosed(['{', '}'], fields, style, out, |field, out| {
+        key(field.name, style, out);
         write(field.ty, &found(field), inner, out);
     });
 }

@@ -20,7 +20,7 @@ use std::sync::{LazyLock, OnceLock};
 pub use addresses::{address_problem, cidr_problem};
 pub use checks::port_name;
 pub use go::{GoPlace, go_place};
-pub use internal::{changes, shown};
+pub use internal::{changes, same, shown};
 pub use openapi::{components, openapi_name};
 pub use schema::{LazySchema, zero_object};
 pub use validate::validate;

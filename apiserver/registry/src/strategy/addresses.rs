@@ -46,6 +46,13 @@ pub(super) fn complete_update(service: &mut Value, old: &Value) {
     let before = &old["spec"];
     let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let both = text(spec, "type") != EXTERNAL && text(before, "type") != EXTERNAL;
+    let cleared = text(spec, "clusterIP").is_empty() && !text(before, "clusterIP").is_empty();
+    if !both && cleared && spec["clusterIPs"] == before["clusterIPs"] {
+        // Who gives the address up gives up the list, which nobody wrote.
+        if let Some(spec) = spec.as_object_mut() {
+            spec.remove("clusterIPs");
+        }
+    }
     addresses(spec, before, both);
     if text(spec, "type") == EXTERNAL && text(before, "type") != EXTERNAL {
         // What the old type brought along goes with it; what the client wrote is looked at.

@@ -304,7 +304,8 @@ fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// A resource of a container that a variable or a file can hold.
+pub(super) fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const RESOURCES: [&str; 6] = [
         "limits.cpu",
         "limits.ephemeral-storage",

@@ -76,7 +76,11 @@ pub(super) const ENDPOINTS: Rules = Rules {
             for name in lists {
                 for (index, address) in list(subset, name).iter().enumerate() {
                     let ip = text(address, "ip");
-                    errors.extend(reachable(ip, &format!("{path}.{name}[{index}].ip")));
+                    let path = format!("{path}.{name}[{index}].ip");
+                    errors.extend(reachable(ip, &path));
+                    if address_problem(ip).is_some_and(|why| why.starts_with("must be")) {
+                        errors.push(invalid(path, ip, "must be a valid IP address"));
+                    }
                 }
             }
             let ports = list(subset, "ports");
@@ -95,11 +99,6 @@ pub(super) const ENDPOINTS: Rules = Rules {
 
 /// `discovery.k8s.io/v1` EndpointSlice
 pub(super) const SLICE: Rules = Rules {
-    normalize: |slice| {
-        if slice["ports"].as_array().is_some_and(Vec::is_empty) {
-            slice["ports"] = Value::Null;
-        }
-    },
     validate: |slice| {
         let mut errors = Vec::new();
         let family = text(slice, "addressType");
@@ -159,5 +158,12 @@ fn addresses(endpoint: &Value, family: &str, path: &str, errors: &mut Vec<FieldE
             errors.push(invalid(path.clone(), address, other));
         }
         errors.extend(reachable(address, &at));
+        if let Ok(parsed) = parsed
+            && address_problem(address).is_none()
+            && parsed.to_string() != address
+        {
+            let why = format!("must be in canonical form ({:?})", parsed.to_string());
+            errors.push(invalid(at, address, why));
+        }
     }
 }

@@ -19,6 +19,7 @@ pub(super) const JOB: Rules = Rules {
         default_template(&mut object["spec"]["template"]);
         labels_of_template(object);
         let Some(spec) = object["spec"].as_object_mut() else { return };
+        condition_states(spec);
         if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
             spec.insert("completions".into(), 1.into());
         }
@@ -49,6 +50,17 @@ pub(super) const JOB: Rules = Rules {
     status: Some(super::job_status::check),
     ..NONE
 };
+
+/// A condition of a failure policy holds, unless it says otherwise.
+fn condition_states(spec: &mut Map<String, Value>) {
+    let rules = spec.get_mut("podFailurePolicy").and_then(|policy| policy.get_mut("rules"));
+    for rule in rules.and_then(Value::as_array_mut).into_iter().flatten() {
+        let conditions = rule.get_mut("onPodConditions").and_then(Value::as_array_mut);
+        for condition in conditions.into_iter().flatten().filter(|one| crate::decode::empty(&one["status"])) {
+            condition["status"] = "True".into();
+        }
+    }
+}
 
 /// `batch/v1` CronJob
 pub(super) const CRON_JOB: Rules = Rules {
@@ -160,8 +172,11 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
     }
     if template(spec) != template(before) {
         let why = "field is immutable";
-        let template = &spec["template"];
-        errors.push(internal("spec.template".into(), "core.PodTemplateSpec", template, why));
+        let (field, ty, value) = match idle {
+            true => ("spec.template.spec", "core.PodSpec", &spec["template"]["spec"]),
+            false => ("spec.template", "core.PodTemplateSpec", &spec["template"]),
+        };
+        errors.push(internal(field.into(), ty, value, why));
     }
     errors
 }

@@ -59,7 +59,8 @@ pub(super) fn check(job: &Value, old: &Value) -> Vec<FieldError> {
     times(&now, &before, &changed, &mut errors);
     finished(&job["spec"], &now, &before, &changed, &mut errors);
     indexed(&job["spec"], &now, &changed, &mut errors);
-    if (changed("ready") || changed("active")) && now.number("ready") > now.number("active") {
+    let counted = !now.0["ready"].is_null();
+    if counted && (changed("ready") || changed("active")) && now.number("ready") > now.number("active") {
         let why = "cannot set more ready pods than active";
         errors.push(invalid("status.ready", now.number("ready"), why));
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::{
-    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, job, network, node, pod,
+    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, gated, job, network, node, pod,
     quota, service, storage, workload,
 };
 use crate::definition::Structure;
@@ -29,6 +29,8 @@ pub(super) struct Rules {
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
     /// What is wrong with an update of the status, of kinds whose status is looked at alone.
     pub(super) status: Option<fn(&Value, &Value) -> Vec<FieldError>>,
+    /// What the server keeps at each update of the status.
+    pub(super) prepare_status: fn(&mut Value, &Value),
 }
 
 /// No rules.
@@ -40,6 +42,7 @@ pub(super) const NONE: Rules = Rules {
     validate_new: |_| Vec::new(),
     immutable: |_, _| Vec::new(),
     status: None,
+    prepare_status: |_, _| {},
 };
 
 /// The strategy of a kind of the table.
@@ -95,7 +98,10 @@ impl Known {
 impl Known {
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
-        errors.extend((self.rules.validate)(object));
+        // What the structure says already need not be said twice.
+        let others: Vec<FieldError> =
+            (self.rules.validate)(object).into_iter().filter(|error| !errors.contains(error)).collect();
+        errors.extend(others);
         errors
     }
 }
@@ -150,6 +156,7 @@ impl Strategy for Known {
                 _ => {}
             }
         }
+        gated::forget(self.kind.kind, object);
         (self.rules.prepare)(object);
     }
 
@@ -160,7 +167,12 @@ impl Strategy for Known {
     }
 
     fn prepare_update(&self, object: &mut Value, old: &Value) {
+        gated::forget(self.kind.kind, object);
         (self.rules.prepare_update)(object, old);
+    }
+
+    fn prepare_status_update(&self, object: &mut Value, old: &Value) {
+        (self.rules.prepare_status)(object, old);
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {

@@ -14,6 +14,7 @@ mod definition;
 mod endpoints;
 mod event;
 mod failure_policy;
+mod gated;
 mod indexes;
 mod job;
 mod job_status;
@@ -93,6 +94,9 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// What the server sets or keeps at each update, after field ownership was noted.
     fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
+
+    /// What the server keeps at each update of the status.
+    fn prepare_status_update(&self, _object: &mut Value, _old: &Value) {}
 
     /// What is wrong with a new object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {

@@ -63,6 +63,12 @@ impl Strategy for Namespaces {
         errors
     }
 
+    fn prepare_status_update(&self, object: &mut Value, _old: &Value) {
+        if crate::decode::empty(&object["status"]["phase"]) {
+            object["status"]["phase"] = if meta::is_deleting(object) { "Terminating" } else { "Active" }.into();
+        }
+    }
+
     fn validate_status_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
         let phase = &object["status"]["phase"];
         let why = match (meta::is_deleting(object), phase.as_str().unwrap_or_default()) {

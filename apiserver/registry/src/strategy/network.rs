@@ -64,7 +64,7 @@ pub(super) fn balancers(status: &Value, spec: &Value) -> Vec<FieldError> {
             errors.push(invalid(format!("{path}.ip"), address, why));
         }
         let mode = ingress["ipMode"].as_str();
-        if !address.is_empty() && mode.is_none() && !spec.is_null() {
+        if !address.is_empty() && mode.is_none() && spec["type"] == "LoadBalancer" {
             errors.push(required(format!("{path}.ipMode"), "must be specified when `ip` is set"));
         } else if let Some(mode) = mode {
             let field = format!("{path}.ipMode");
@@ -132,8 +132,7 @@ fn block(block: &Value, path: &str, errors: &mut Vec<FieldError>) {
     };
     for (index, except) in list(block, "except").iter().filter_map(Value::as_str).enumerate() {
         let field = format!("{path}.except[{index}]");
-        if let Some(why) = cidr_problem(except) {
-            errors.push(invalid(field, except, why));
+        if cidr_problem(except).is_some() {
             continue;
         }
         let (Some((outer, length)), Some((inner, longer))) = (parse(cidr), parse(except)) else { continue };

@@ -12,11 +12,7 @@ use super::security::internal;
 /// `v1.Node`
 pub(super) const NODE: Rules = Rules {
     normalize,
-    prepare: |node| {
-        taint(node);
-        without_gated(node);
-    },
-    prepare_update: |node, _| without_gated(node),
+    prepare: taint,
     validate: |node| {
         let mut errors = taints(&node["spec"]);
         let ranges = list(&node["spec"], "podCIDRs");
@@ -57,13 +53,6 @@ pub(super) const NODE: Rules = Rules {
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-/// Where a node's configuration comes from is not open any more.
-fn without_gated(node: &mut Value) {
-    if let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.remove("configSource");
-    }
 }
 
 fn status(node: &Value) -> Vec<FieldError> {

@@ -33,9 +33,6 @@ pub(super) const POD: Rules = Rules {
         tolerate(&mut pod["spec"]);
     },
     prepare_update: |pod, old| {
-        if pod["status"]["qosClass"].is_null() {
-            pod["status"]["qosClass"] = old["status"]["qosClass"].clone();
-        }
         for field in ["priority", "preemptionPolicy"] {
             if pod["spec"][field].is_null()
                 && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
@@ -48,6 +45,7 @@ pub(super) const POD: Rules = Rules {
     validate: |pod| {
         let mut errors = pod_annotations::check(pod);
         errors.extend(validate_spec(&pod["spec"], "spec"));
+        tokens(&pod["spec"], &mut errors);
         errors
     },
     validate_new: |pod| {
@@ -70,7 +68,34 @@ pub(super) const POD: Rules = Rules {
         errors
     },
     status: Some(pod_status::check),
+    prepare_status: |pod, old| {
+        if crate::decode::empty(&pod["status"]["qosClass"]) {
+            pod["status"]["qosClass"] = old["status"]["qosClass"].clone();
+        }
+        let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+        for field in ["deletionTimestamp", "ownerReferences"] {
+            match old["metadata"].get(field) {
+                Some(value) => drop(metadata.insert(field.into(), value.clone())),
+                None => drop(metadata.remove(field)),
+            }
+        }
+    },
 };
+
+/// A token is that of an account.
+fn tokens(spec: &Value, errors: &mut Vec<machinery::field::FieldError>) {
+    if !crate::decode::empty(&spec["serviceAccountName"]) {
+        return;
+    }
+    for (index, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
+        for (at, source) in volume["projected"]["sources"].as_array().into_iter().flatten().enumerate() {
+            if !source["serviceAccountToken"].is_null() {
+                let field = format!("spec.volumes[{index}].projected.sources[{at}].serviceAccountToken");
+                errors.push(forbidden(field, "must not be specified when serviceAccountName is not set"));
+            }
+        }
+    }
+}
 
 /// The first of `podIPs` and `podIP` are the same address.
 fn pod_addresses(pod: &mut Value) {
@@ -228,6 +253,10 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
     }
     for container in containers_mut(spec) {
         let Some(container) = container.as_object_mut() else { continue };
+        for list in ["limits", "requests"] {
+            let amounts = container.get_mut("resources").and_then(|resources| resources.get_mut(list));
+            amounts.and_then(Value::as_object_mut).into_iter().flatten().for_each(|(_, amount)| whole_milli(amount));
+        }
         if !container.contains_key("imagePullPolicy") {
             let policy = pull_policy(container.get("image").and_then(Value::as_str).unwrap_or_default());
             container.insert("imagePullPolicy".into(), policy.into());
@@ -239,15 +268,10 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
             }
         }
     }
-    for container in containers_mut(spec) {
-        // The signal that stops a container is not open yet.
-        let Some(container) = container.as_object_mut() else { continue };
-        if let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut)
-            && lifecycle.remove("stopSignal").is_some()
-            && lifecycle.is_empty()
-        {
-            container.remove("lifecycle");
-        }
+    for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(image) = volume.get_mut("image").and_then(Value::as_object_mut) else { continue };
+        let policy = pull_policy(image.get("reference").and_then(Value::as_str).unwrap_or_default());
+        image.entry("pullPolicy").or_insert_with(|| policy.into());
     }
     for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(volume) = volume.as_object_mut().filter(|volume| volume.keys().eq(["name"])) else {
@@ -263,6 +287,14 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
         spec.insert("serviceAccountName".into(), account.clone());
         spec.insert("serviceAccount".into(), account);
     }
+}
+
+/// Nothing smaller than a thousandth is given out.
+fn whole_milli(amount: &mut Value) {
+    let Some(text) = amount.as_str().filter(|text| text.ends_with(['u', 'n'])) else { return };
+    let Some(value) = quantity::nanos(text) else { return };
+    let milli = value.div_euclid(1_000_000) + i128::from(value.rem_euclid(1_000_000) != 0);
+    *amount = quantity::canonical(&format!("{milli}m")).unwrap_or_default().into();
 }
 
 /// Images that may change are pulled each time.

@@ -59,7 +59,7 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     }
     let left = rest(now, before, gated);
     let ty = "core.PodSpec";
-    if types::shown(ty, &left) != types::shown(ty, before) {
+    if !types::same(ty, &left, before) {
         let changes = types::changes(ty, before, &left);
         errors.push(forbidden("spec", format!("{WHY}\n{changes}")));
     }

@@ -160,12 +160,8 @@ fn selector(spec: &Value, errors: &mut Vec<FieldError>) {
 /// `v1` LimitRange
 pub(super) const LIMIT_RANGE: Rules = Rules {
     normalize: |range| {
-        let limits = range["spec"].get_mut("limits");
-        if limits.as_ref().and_then(|limits| limits.as_array()).is_some_and(Vec::is_empty) {
-            range["spec"]["limits"] = Value::Null;
-            return;
-        }
-        for limit in limits.and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(limits) = range.pointer_mut("/spec/limits").and_then(Value::as_array_mut) else { return };
+        for limit in limits {
             if limit["type"] == "Container" {
                 fill(limit);
             }

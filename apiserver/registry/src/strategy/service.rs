@@ -83,7 +83,7 @@ fn forget_ports(service: &mut Value, old: &Value) {
 
 fn normalize(service: &mut Value) {
     let balanced = service["spec"]["type"] == "LoadBalancer";
-    let ingress = service["status"]["loadBalancer"].get_mut("ingress").and_then(Value::as_array_mut);
+    let ingress = service.pointer_mut("/status/loadBalancer/ingress").and_then(Value::as_array_mut);
     for one in ingress.into_iter().flatten().filter(|_| balanced) {
         if one["ip"].as_str().is_some_and(|address| !address.is_empty()) && one["ipMode"].is_null() {
             one["ipMode"] = "VIP".into();

@@ -24,10 +24,16 @@ pub(super) const VOLUME: Rules = Rules {
         }
         if spec["capacity"]["storage"].is_null() || spec["capacity"].as_object().is_some_and(|map| map.len() > 1) {
             let allowed = ["storage".into()];
-            errors.push(FieldError::not_supported("spec.capacity", &spec["capacity"], &allowed));
+            let capacity = if spec["capacity"].is_null() { json!({}) } else { spec["capacity"].clone() };
+            errors.push(FieldError::not_supported("spec.capacity", &capacity, &allowed));
         }
         for (name, amount) in spec["capacity"].as_object().into_iter().flatten() {
-            errors.extend(positive(amount, &format!("spec.capacity[{name}]")));
+            let path = format!("spec.capacity[{name}]");
+            if let Some(value) = amount.as_str().and_then(machinery::quantity::nanos).filter(|value| *value < 0) {
+                let whole = i64::try_from(value / 1_000_000_000).unwrap_or(i64::MIN);
+                errors.push(invalid(path.clone(), whole, "must be a valid resource quantity"));
+            }
+            errors.extend(positive(amount, &path));
         }
         volume(spec, &mut errors);
         errors
@@ -36,7 +42,7 @@ pub(super) const VOLUME: Rules = Rules {
         let (now, before) = (&object["spec"], &old["spec"]);
         let mut errors = Vec::new();
         let ty = "core.PersistentVolumeSource";
-        if types::shown(ty, now) != types::shown(ty, before) {
+        if !types::same(ty, now, before) {
             let why = "spec.persistentvolumesource is immutable after creation";
             let changes = types::changes(ty, before, now);
             errors.push(forbidden("spec.persistentvolumesource", format!("{why}\n{changes}")));
@@ -206,7 +212,7 @@ fn claim_kept(object: &Value, old: &Value) -> Vec<FieldError> {
         now["volumeAttributesClassName"] = before["volumeAttributesClassName"].clone();
     }
     let ty = "core.PersistentVolumeClaimSpec";
-    if types::shown(ty, &now) != types::shown(ty, &before) {
+    if !types::same(ty, &now, &before) {
         errors.push(forbidden("spec", format!("{WHY}\n{}", types::changes(ty, &before, &now))));
     }
     let size = |value: &Value| value.as_str().and_then(machinery::quantity::nanos).unwrap_or(0);

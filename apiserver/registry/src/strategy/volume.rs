@@ -112,6 +112,7 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
                 needs(secret, "name", &format!("{path}.nodePublishSecretRef"), errors);
             }
         }
+        "image" => needs(source, "reference", path, errors),
         "ephemeral" if source["volumeClaimTemplate"].is_null() => {
             errors.push(required(format!("{path}.volumeClaimTemplate"), ""));
         }
@@ -289,8 +290,26 @@ fn keys(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
 fn downward(item: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const FIELDS: [&str; 5] =
         ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+    needs(item, "path", path, errors);
     inside(text(item, "path"), &format!("{path}.path"), errors);
+    let resource = &item["resourceFieldRef"];
+    if resource.is_object() {
+        needs(resource, "containerName", &format!("{path}.resourceFieldRef"), errors);
+        super::container::resource_ref(resource, path, errors);
+    }
+    let version = text(&item["fieldRef"], "apiVersion");
     let field = text(&item["fieldRef"], "fieldPath");
+    let key = field.strip_suffix("']").and_then(|field| field.split_once("['"));
+    if let Some((_, key)) = key.filter(|(map, _)| *map == "metadata.labels") {
+        let problems = names::qualified_name(key);
+        let at = format!("{path}.fieldRef");
+        errors.extend(problems.into_iter().map(|why| invalid(at.clone(), key, why)));
+    }
+    if !matches!(version, "" | "v1") {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        errors.push(invalid(format!("{path}.fieldRef.fieldPath"), field, why));
+        return;
+    }
     match (item["fieldRef"].is_null(), item["resourceFieldRef"].is_null()) {
         (true, true) => {
             errors.push(required(path, "one of fieldRef and resourceFieldRef is required"));

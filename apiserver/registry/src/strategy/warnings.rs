@@ -82,6 +82,13 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         ("apps", "DaemonSet") if wanted => template(spec, &mut found),
         ("apps", "StatefulSet") if wanted => {
             template(spec, &mut found);
+            if spec["revisionHistoryLimit"].as_i64().is_some_and(|limit| limit < 0) {
+                found.push(
+                    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is \
+                     recommended"
+                        .into(),
+                );
+            }
             for (at, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
                 storage(&claim["spec"], &format!("spec.volumeClaimTemplates[{at}]"), &mut found);
             }
@@ -195,6 +202,12 @@ fn pod(at: &str, object: &Value, is_template: bool, found: &mut Vec<String>) {
         for (name, why) in VOLUMES.iter().filter(|(name, _)| !volume[*name].is_null()) {
             let shown = if *name == "storageos" { "storageOS" } else { name };
             found.push(format!("{path}.{shown}: {why}"));
+        }
+        let sources = list(&volume["projected"], "sources");
+        if !volume["projected"].is_null()
+            && (sources.is_empty() || sources.iter().any(|one| one.as_object().is_some_and(serde_json::Map::is_empty)))
+        {
+            found.push(format!("volume {} (Projected) has no sources provided", quote(text(volume, "name"))));
         }
         let claim = &volume["ephemeral"]["volumeClaimTemplate"]["spec"];
         storage(claim, &format!("{path}.ephemeral.volumeClaimTemplate.spec"), found);
@@ -310,8 +323,8 @@ fn containers(at: &str, object: &Value, is_template: bool, found: &mut Vec<Strin
             found
                 .push(format!("{place}: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
         }
-        if context["appArmorProfile"].is_null()
-            && (!is_template || own["appArmorProfile"].is_null())
+        let own_profile = context["appArmorProfile"].is_null() && own["appArmorProfile"].is_null();
+        if (!is_template || own_profile)
             && let Some(place) = by_name("container.apparmor.security.beta.kubernetes.io/")
         {
             found.push(format!("{place}: deprecated since v1.30; use the \"appArmorProfile\" field instead"));

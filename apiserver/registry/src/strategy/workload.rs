@@ -26,6 +26,13 @@ pub(super) const DEPLOYMENT: Rules = Rules {
     },
     immutable: same_selector,
     status: Some(counters::of_deployment),
+    prepare_status: |object, old| {
+        let Some(metadata) = meta::metadata_mut(object) else { return };
+        match old["metadata"].get("labels") {
+            Some(labels) => drop(metadata.insert("labels".into(), labels.clone())),
+            None => drop(metadata.remove("labels")),
+        }
+    },
     ..NONE
 };
 
@@ -68,10 +75,6 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
         rolling(&mut object["spec"]["updateStrategy"], &json!({"partition": 0}));
-        // How many pods are replaced at a time is not open yet.
-        if let Some(rolling) = object["spec"]["updateStrategy"]["rollingUpdate"].as_object_mut() {
-            rolling.remove("maxUnavailable");
-        }
         let claims = object["spec"].get_mut("volumeClaimTemplates").and_then(Value::as_array_mut);
         for claim in claims.into_iter().flatten() {
             let Some(claim) = claim.as_object_mut() else { continue };
@@ -83,6 +86,14 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     validate: |object| {
         let mut errors = validate(object, "statefulset");
         errors.extend(stateful(&object["spec"]));
+        errors
+    },
+    validate_new: |object| {
+        let mut errors = Vec::new();
+        let templates = object["spec"]["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for (index, claim) in templates.iter().enumerate() {
+            storage::claim(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec"), &mut errors);
+        }
         errors
     },
     immutable: kept_of_stateful_sets,
@@ -233,8 +244,8 @@ fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
 fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
     let mut template = spec["template"].clone();
     let path = "spec.template.spec";
-    let mut errors = claims(spec, &mut template["spec"]);
-    errors.extend(validate_spec(&template["spec"], path));
+    claims(spec, &mut template["spec"]);
+    let mut errors = validate_spec(&template["spec"], path);
     let pod = &template["spec"];
     if pod["ephemeralContainers"].as_array().is_some_and(|list| !list.is_empty()) {
         let why = "ephemeral containers not allowed in pod template";
@@ -253,13 +264,14 @@ fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
 }
 
 /// The claims that a StatefulSet makes are volumes of its pods, too.
-fn claims(spec: &Value, pod: &mut Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn claims(spec: &Value, pod: &mut Value) {
     let templates = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut volumes: Vec<Value> = Vec::new();
-    for (index, claim) in templates.iter().enumerate() {
-        storage::claim(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec"), &mut errors);
+    for claim in templates {
         let name = &claim["metadata"]["name"];
+        if volumes.iter().any(|known| known["name"] == *name) {
+            continue;
+        }
         volumes.push(json!({"name": name, "persistentVolumeClaim": {"claimName": "claim"}}));
     }
     if !templates.is_empty() {
@@ -269,7 +281,6 @@ fn claims(spec: &Value, pod: &mut Value) -> Vec<FieldError> {
         volumes.extend(kept);
         pod["volumes"] = volumes.into();
     }
-    errors
 }
 
 /// A selector that cannot be read, with its fields in the order of the Go type.
