@@ -313,6 +313,12 @@ pub(crate) fn delete_options(
     let (api_version, kind) = (machinery::meta::api_version(&options), machinery::meta::kind(&options));
     if !matches!(kind, "" | "DeleteOptions") {
         let api_version = if api_version.is_empty() { version } else { api_version };
+        // Kinds that every group has are known, and are no options of a deletion.
+        if served.definition.built_in && api_version == version && matches!(kind, "Status" | "WatchEvent") {
+            return Err(Status::bad_request(format!(
+                "converting (v1.{kind}) to (v1.DeleteOptions): unknown conversion"
+            )));
+        }
         return Err(Status::bad_request(format!(
             "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )));

@@ -1,6 +1,6 @@
 //! `x-kubernetes-list-type: set` and `map`: no item twice.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -64,10 +64,13 @@ fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<Fiel
         Some(ListType::Map) => |schema, item| keys(schema, item).map(Value::Object),
         Some(ListType::Atomic) | None => return,
     };
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (i, item) in list.iter().enumerate() {
         let Some(identity) = identity(schema, item) else { continue };
-        if !seen.insert(identity.to_string()) {
+        let times = seen.entry(identity.to_string()).or_default();
+        *times += 1;
+        // Only the first of the others is named.
+        if *times == 2 {
             let field = format!("{path}[{i}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &identity, ""));
             if errors.len() >= MAX_FIELD_ERRORS {

@@ -12,7 +12,8 @@ fn plain(text: &str) -> Option<IpAddr> {
         "" => "0".to_owned(),
         rest => rest.to_owned(),
     };
-    let numbers = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let numbers =
+        text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     if numbers && text.contains('.') {
         return text.split('.').map(decimal).collect::<Vec<_>>().join(".").parse().ok();
     }

@@ -34,11 +34,7 @@ pub(super) fn unified(old: &str, new: &str) -> String {
             0 => format!("{start},0"),
             length => format!("{},{length}", start + 1),
         };
-        text += &format!(
-            "@@ -{} +{} @@\n",
-            range(first.old.0, last.old.1),
-            range(first.new.0, last.new.1)
-        );
+        text += &format!("@@ -{} +{} @@\n", range(first.old.0, last.old.1), range(first.new.0, last.new.1));
         for step in group {
             let mut lines = |mark: char, lines: &[&str]| {
                 lines.iter().for_each(|line| text += &format!("{mark}{line}\n"));

@@ -28,10 +28,22 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Shown>>> = LazyLock::new(|| {
         if let (Some(name), Some(from), Some(ty)) = (words.next(), words.next(), words.next()) {
             let from = match from {
                 "=" => name.to_owned(),
-                "~" => name.chars().next().map(char::to_lowercase).into_iter().flatten().chain(name.chars().skip(1)).collect(),
+                "~" => name
+                    .chars()
+                    .next()
+                    .map(char::to_lowercase)
+                    .into_iter()
+                    .flatten()
+                    .chain(name.chars().skip(1))
+                    .collect(),
                 from => from.to_owned(),
             };
-            types.entry(current).or_default().push(Shown { name, from, ty, optional: words.next().is_some() });
+            types.entry(current).or_default().push(Shown {
+                name,
+                from,
+                ty,
+                optional: words.next().is_some(),
+            });
         }
     }
     types
@@ -211,7 +223,8 @@ mod tests {
         assert_eq!(shown("core.PodResourceClaim", &claim), expected);
         let (old, new) = (json!({"nodeName": "n1"}), json!({"nodeName": "n2", "hostNetwork": true}));
         let changed = changes("core.PodSpec", &old, &new);
-        for line in ["- \"NodeName\": \"n1\",\n", "+ \"NodeName\": \"n2\",\n", "+  \"HostNetwork\": true,\n"] {
+        for line in ["- \"NodeName\": \"n1\",\n", "+ \"NodeName\": \"n2\",\n", "+  \"HostNetwork\": true,\n"]
+        {
             assert!(changed.contains(line), "{changed}");
         }
         assert_eq!(changes("core.PodSpec", &old, &old), "");

@@ -130,7 +130,7 @@ pub(super) fn validate(spec: &Value) -> Vec<FieldError> {
             errors.push(invalid("spec.ipFamilyPolicy", DUAL, why));
         }
         for (index, family) in texts(spec, "ipFamilies").into_iter().enumerate() {
-            if family != FAMILY {
+            if family == OTHER_FAMILY {
                 let why = "not configured on this cluster";
                 errors.push(invalid(format!("spec.ipFamilies[{index}]"), family, why));
             }
@@ -172,8 +172,7 @@ fn listed(spec: &Value) -> Vec<FieldError> {
             if list.len() > 1 {
                 errors.push(invalid(FIELD, shown(), "'None' must be the first and only value"));
             }
-        } else if one.parse::<IpAddr>().is_err() {
-            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        } else if let Some(why) = machinery::types::address_problem(one) {
             errors.push(invalid(format!("{FIELD}[{index}]"), *one, why));
         }
     }

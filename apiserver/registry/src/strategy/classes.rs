@@ -35,7 +35,9 @@ pub(super) const STORAGE: Rules = Rules {
         if class["parameters"].get("").is_some() {
             errors.push(invalid("parameters", "", "field can not be empty."));
         }
-        if let Some(policy) = class["reclaimPolicy"].as_str().filter(|one| !matches!(*one, "Delete" | "Retain")) {
+        if let Some(policy) =
+            class["reclaimPolicy"].as_str().filter(|one| !matches!(*one, "Delete" | "Retain"))
+        {
             let allowed = ["Delete", "Retain"].map(Value::from);
             errors.push(FieldError::not_supported("reclaimPolicy", &policy.into(), &allowed));
         }

@@ -45,7 +45,8 @@ pub(super) fn check(
     let image = text(container, "image");
     if image.is_empty() {
         errors.push(required(format!("{path}.image"), ""));
-    } else if image.trim() != image && (path.starts_with("spec.containers") || path.starts_with("spec.init")) {
+    } else if image.trim() != image && (path.starts_with("spec.containers") || path.starts_with("spec.init"))
+    {
         let why = "must not have leading or trailing whitespace";
         errors.push(invalid(format!("{path}.image"), image, why));
     }
@@ -88,9 +89,7 @@ fn resized(container: &Value, path: &str, spec: &Value, errors: &mut Vec<FieldEr
             let field = format!("{path}[{index}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &resource.into(), ""));
         }
-        for (value, allowed) in
-            [(resource, ["cpu", "memory"]), (how, ["NotRequired", "RestartContainer"])]
-        {
+        for (value, allowed) in [(resource, ["cpu", "memory"]), (how, ["NotRequired", "RestartContainer"])] {
             if value.is_empty() {
                 errors.push(required(path, ""));
             } else if !allowed.contains(&value) {
@@ -236,12 +235,7 @@ fn environment(
 }
 
 /// A file of a volume that lives as long as the pod.
-fn file_ref(
-    reference: &Value,
-    path: &str,
-    volumes: &BTreeMap<String, &Value>,
-    errors: &mut Vec<FieldError>,
-) {
+fn file_ref(reference: &Value, path: &str, volumes: &BTreeMap<String, &Value>, errors: &mut Vec<FieldError>) {
     if !reference.is_object() {
         return;
     }

@@ -53,7 +53,9 @@ pub(super) fn of_deployment(object: &Value, old: &Value) -> Vec<FieldError> {
         errors.extend(within(status, field, "replicas", ALL));
     }
     errors.extend(within(status, "availableReplicas", "readyReplicas", "readyReplicas"));
-    errors.extend(collisions(status, &old["status"]).into_iter().filter(|error| error.detail.starts_with("cannot")));
+    errors.extend(
+        collisions(status, &old["status"]).into_iter().filter(|error| error.detail.starts_with("cannot")),
+    );
     errors
 }
 
@@ -93,7 +95,9 @@ pub(super) fn of_stateful_set(object: &Value, old: &Value) -> Vec<FieldError> {
         errors.extend(within(status, field, "replicas", ALL));
     }
     errors.extend(within(status, "availableReplicas", "readyReplicas", "status.readyReplicas"));
-    errors.extend(collisions(status, &old["status"]).into_iter().filter(|error| error.detail.starts_with("cannot")));
+    errors.extend(
+        collisions(status, &old["status"]).into_iter().filter(|error| error.detail.starts_with("cannot")),
+    );
     errors
 }
 

@@ -37,7 +37,8 @@ pub(super) fn check(text: &str) -> Result<(), String> {
 }
 
 fn named(text: &str) -> Result<(), String> {
-    const NAMES: [&str; 7] = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
+    const NAMES: [&str; 7] =
+        ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
     if NAMES.contains(&text) {
         return Ok(());
     }
@@ -93,7 +94,9 @@ fn number(text: &str, field: &Field) -> Result<u32, String> {
 fn plain(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"));
+        return Err(format!(
+            "failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
+        ));
     }
     if text.starts_with('-') {
         return Err(format!("negative number ({text}) not allowed: {text}"));
@@ -139,7 +142,9 @@ mod tests {
 
     #[test]
     fn schedules() {
-        for text in ["* * * * *", "*/5 1-3 1,15 JAN mon", "@hourly", "@every 1h30m", "? 0 * * 0-6/2", "5/15 * * * *"] {
+        for text in
+            ["* * * * *", "*/5 1-3 1,15 JAN mon", "@hourly", "@every 1h30m", "? 0 * * 0-6/2", "5/15 * * * *"]
+        {
             assert_eq!(check(text), Ok(()), "{text}");
         }
         for (text, why) in [

@@ -29,9 +29,7 @@ fn reachable(address: &str, path: &str) -> Vec<FieldError> {
     let Ok(parsed) = address.parse::<IpAddr>() else { return Vec::new() };
     let (link_local, link_local_multicast) = match parsed {
         IpAddr::V4(address) => (address.is_link_local(), address.octets()[..3] == [224, 0, 0]),
-        IpAddr::V6(address) => {
-            (address.is_unicast_link_local(), address.segments()[0] & 0xff0f == 0xff02)
-        }
+        IpAddr::V6(address) => (address.is_unicast_link_local(), address.segments()[0] & 0xff0f == 0xff02),
     };
     let checks = [
         (parsed.is_unspecified(), "may not be unspecified".to_owned()),

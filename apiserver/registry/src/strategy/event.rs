@@ -161,6 +161,12 @@ impl Strategy for Events {
         true
     }
 
+    /// What follows a prefix makes it a name: `m1.` is none, `m1.x` is.
+    fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        let name = if prefix { format!("{name}a") } else { name.to_owned() };
+        machinery::names::dns1123_subdomain(&name)
+    }
+
     fn selectable(&self) -> &'static [&'static str] {
         if self.strict {
             return &[

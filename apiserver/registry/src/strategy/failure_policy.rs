@@ -45,8 +45,11 @@ pub(super) fn check(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let path = format!("{path}.podFailurePolicy.rules");
     errors.extend(too_many(&path, rules.len(), RULES_MAX));
     let pod = &spec["template"]["spec"];
-    let names: BTreeSet<&str> =
-        list(pod, "containers").iter().chain(list(pod, "initContainers")).map(|one| text(one, "name")).collect();
+    let names: BTreeSet<&str> = list(pod, "containers")
+        .iter()
+        .chain(list(pod, "initContainers"))
+        .map(|one| text(one, "name"))
+        .collect();
     for (index, rule) in rules.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let action = text(rule, "action");

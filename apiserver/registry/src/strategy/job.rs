@@ -144,7 +144,12 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
     }
     if spec["successPolicy"] != before["successPolicy"] {
         let policy = &spec["successPolicy"];
-        errors.push(internal("spec.successPolicy".into(), "?batch.SuccessPolicy", policy, "field is immutable"));
+        errors.push(internal(
+            "spec.successPolicy".into(),
+            "?batch.SuccessPolicy",
+            policy,
+            "field is immutable",
+        ));
     }
     // A Job that has not started yet can still be placed elsewhere.
     let idle = before["suspend"] == true && old["status"]["startTime"].is_null();

@@ -171,12 +171,7 @@ fn finished(
 }
 
 /// What a Job says of its indexes.
-fn indexed(
-    spec: &Value,
-    now: &Status<'_>,
-    changed: &dyn Fn(&str) -> bool,
-    errors: &mut Vec<FieldError>,
-) {
+fn indexed(spec: &Value, now: &Status<'_>, changed: &dyn Fn(&str) -> bool, errors: &mut Vec<FieldError>) {
     let count = spec["completions"].as_i64();
     let limited = !spec["backoffLimitPerIndex"].is_null();
     let (done, failed) = (now.text("completedIndexes"), now.0["failedIndexes"].as_str());

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::{
-    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, gated, job, network, node, pod,
-    quota, service, storage, workload,
+    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, gated, job, network, node,
+    pod, quota, service, storage, workload,
 };
 use crate::definition::Structure;
 use crate::kinds::Kind;

@@ -111,7 +111,8 @@ pub(super) fn devices(
         match volumes.get(name) {
             None => errors.push(FieldError::new(FieldErrorKind::NotFound, at("name"), &name.into(), "")),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
-                let why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                let why =
+                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
                 errors.push(invalid(at("name"), name, why));
             }
             Some(_) => {}

@@ -65,7 +65,8 @@ impl Strategy for Namespaces {
 
     fn prepare_status_update(&self, object: &mut Value, _old: &Value) {
         if crate::decode::empty(&object["status"]["phase"]) {
-            object["status"]["phase"] = if meta::is_deleting(object) { "Terminating" } else { "Active" }.into();
+            object["status"]["phase"] =
+                if meta::is_deleting(object) { "Terminating" } else { "Active" }.into();
         }
     }
 

@@ -37,7 +37,8 @@ pub(super) const INGRESS: Rules = Rules {
     validate: ingress,
     validate_new: |ingress| {
         const CLASS: &str = "kubernetes.io/ingress.class";
-        let (older, newer) = (&ingress["metadata"]["annotations"][CLASS], &ingress["spec"]["ingressClassName"]);
+        let (older, newer) =
+            (&ingress["metadata"]["annotations"][CLASS], &ingress["spec"]["ingressClassName"]);
         if older.is_null() || newer.is_null() || older == newer {
             return Vec::new();
         }

@@ -155,7 +155,8 @@ pub(super) fn admit(pod: &mut Value, find: &super::Find<'_>) -> Result<(), Strin
     let Some(name) = spec.get("runtimeClassName").and_then(Value::as_str) else {
         return match given {
             Some(_) => {
-                Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead".into())
+                Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+                    .into())
             }
             None => Ok(()),
         };
@@ -199,7 +200,8 @@ fn prioritize(spec: &mut Map<String, Value>, find: &super::Find<'_>) -> Result<(
     if let Some(given) = spec.get("priority").and_then(Value::as_i64).filter(|given| *given != priority) {
         return Err(format!("the integer value of priority ({given}) {WHY} {priority} {tail}"));
     }
-    if let Some(given) = spec.get("preemptionPolicy").and_then(Value::as_str).filter(|given| *given != policy) {
+    if let Some(given) = spec.get("preemptionPolicy").and_then(Value::as_str).filter(|given| *given != policy)
+    {
         return Err(format!("the string value of PreemptionPolicy ({given}) {WHY} {policy} {tail}"));
     }
     spec.insert("priority".into(), priority.into());
@@ -255,7 +257,11 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
         let Some(container) = container.as_object_mut() else { continue };
         for list in ["limits", "requests"] {
             let amounts = container.get_mut("resources").and_then(|resources| resources.get_mut(list));
-            amounts.and_then(Value::as_object_mut).into_iter().flatten().for_each(|(_, amount)| whole_milli(amount));
+            amounts
+                .and_then(Value::as_object_mut)
+                .into_iter()
+                .flatten()
+                .for_each(|(_, amount)| whole_milli(amount));
         }
         if !container.contains_key("imagePullPolicy") {
             let policy = pull_policy(container.get("image").and_then(Value::as_str).unwrap_or_default());
@@ -329,8 +335,11 @@ fn pod_requests(spec: &mut Value) {
             continue;
         }
         let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let asked: Vec<&Value> =
-            containers.iter().map(|one| &one["resources"]["requests"][&name]).filter(|one| !one.is_null()).collect();
+        let asked: Vec<&Value> = containers
+            .iter()
+            .map(|one| &one["resources"]["requests"][&name])
+            .filter(|one| !one.is_null())
+            .collect();
         let sum: i128 = asked.iter().filter_map(|one| one.as_str()).filter_map(quantity::nanos).sum();
         let amount = match asked.len() {
             0 => limit,

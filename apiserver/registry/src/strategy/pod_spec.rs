@@ -109,7 +109,11 @@ fn pod_resources(spec: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut
             {
                 let shown = most.as_str().unwrap_or_default();
                 let why = format!("must be less than or equal to pod limits of {shown}");
-                errors.push(invalid(format!("{path}.containers[{index}][{name}].limits"), limit.clone(), why));
+                errors.push(invalid(
+                    format!("{path}.containers[{index}][{name}].limits"),
+                    limit.clone(),
+                    why,
+                ));
             }
         }
     }

@@ -85,7 +85,9 @@ fn placement(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
         let all = |term: &Value, part: &str| term[part].as_array().cloned().unwrap_or_default();
         for part in ["matchExpressions", "matchFields"] {
             let (kept, found) = (all(old, part), all(new, part));
-            if !kept.iter().eq(found.iter().take(kept.len())) || (crate::decode::empty(old) && !crate::decode::empty(new)) {
+            if !kept.iter().eq(found.iter().take(kept.len()))
+                || (crate::decode::empty(old) && !crate::decode::empty(new))
+            {
                 let why = "only additions are allowed (no mutations or deletions)";
                 let mut error = invalid(format!("{at}[{index}]"), Value::Null, why);
                 error.value = Some(types::shown("core.NodeSelectorTerm", new));

@@ -34,13 +34,7 @@ pub(super) fn probes(container: &Value, path: &str, errors: &mut Vec<FieldError>
 }
 
 /// The hooks of a container at `path`, whose pod has `grace` seconds to end.
-pub(super) fn lifecycle(
-    container: &Value,
-    path: &str,
-    grace: i64,
-    os: &Value,
-    errors: &mut Vec<FieldError>,
-) {
+pub(super) fn lifecycle(container: &Value, path: &str, grace: i64, os: &Value, errors: &mut Vec<FieldError>) {
     let lifecycle = &container["lifecycle"];
     for hook in ["postStart", "preStop"] {
         if lifecycle[hook].is_object() {
@@ -89,9 +83,8 @@ fn handler(holder: &Value, path: &str, kinds: &[&str], grace: i64, errors: &mut 
         }
         _ => {}
     }
-    let others = given.map(|kind| {
-        forbidden(format!("{path}.{kind}"), "may not specify more than 1 handler type")
-    });
+    let others =
+        given.map(|kind| forbidden(format!("{path}.{kind}"), "may not specify more than 1 handler type"));
     errors.extend(others);
 }
 

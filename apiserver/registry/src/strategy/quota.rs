@@ -89,11 +89,16 @@ const OF_PODS: [&str; 7] =
 fn fits(scope: &str, resource: &str) -> bool {
     match scope {
         "BestEffort" => resource == "pods",
-        "Terminating" | "NotTerminating" | "NotBestEffort" | "PriorityClass" | "CrossNamespacePodAffinity" => {
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => {
             OF_PODS.contains(&resource) || resource.ends_with("ephemeral-storage")
         }
         "VolumeAttributesClass" => {
-            matches!(resource, "persistentvolumeclaims" | "requests.storage") || resource.contains("storageclass")
+            matches!(resource, "persistentvolumeclaims" | "requests.storage")
+                || resource.contains("storageclass")
         }
         _ => true,
     }
@@ -284,7 +289,8 @@ fn compare(limit: &Value, name: &str, path: &str, errors: &mut Vec<FieldError>) 
         && let (Some(default), Some(request)) = (&default, &request)
         && default.0 != request.0
     {
-        let why = format!("default value {} must equal to defaultRequest value {} in {name}", default.1, request.1);
+        let why =
+            format!("default value {} must equal to defaultRequest value {} in {name}", default.1, request.1);
         errors.push(invalid(format!("{path}.defaultRequest[{name}]"), request.1.as_str(), why));
     }
 }

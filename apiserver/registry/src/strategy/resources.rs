@@ -211,7 +211,8 @@ fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut 
             let at = format!("{path}.request");
             errors.extend(problems.into_iter().map(|why| invalid(at.clone(), request, why)));
             let key = if request.is_empty() { name.to_owned() } else { format!("{name}/{request}") };
-            let parts = names.iter().any(|known| request.is_empty() && known.starts_with(&format!("{name}/")));
+            let parts =
+                names.iter().any(|known| request.is_empty() && known.starts_with(&format!("{name}/")));
             if names.contains(&key) || parts {
                 errors.push(twice(&key));
             }
@@ -219,8 +220,11 @@ fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut 
         }
         if !claims.contains(name) {
             let known: Vec<&str> = claims.iter().copied().collect();
-            let which =
-                if known.is_empty() { " which is empty".to_owned() } else { format!(": {}", known.join(", ")) };
+            let which = if known.is_empty() {
+                " which is empty".to_owned()
+            } else {
+                format!(": {}", known.join(", "))
+            };
             let why = format!("must be one of the names in pod.spec.resourceClaims{which}");
             errors.push(FieldError::new(FieldErrorKind::NotFound, path, &name.into(), why));
         }

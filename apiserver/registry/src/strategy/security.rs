@@ -72,7 +72,8 @@ pub(super) fn of_pod(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     windows(&context["windowsOptions"], &format!("{at}.windowsOptions"), errors);
     app_armor(&context["appArmorProfile"], &format!("{at}.appArmorProfile"), errors);
     if spec["hostUsers"] == false {
-        for (field, shown) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
+        for (field, shown) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")]
+        {
             if spec[field] == true {
                 errors.push(forbidden(format!("{path}.{shown}"), "when `hostUsers` is false"));
             }
@@ -131,9 +132,8 @@ fn app_armor(profile: &Value, path: &str, errors: &mut Vec<FieldError>) {
             }
             Some(_) => {}
         },
-        "RuntimeDefault" | "Unconfined" => errors.extend(
-            local.map(|local| invalid(at, local, "can only be set when AppArmor type is Localhost")),
-        ),
+        "RuntimeDefault" | "Unconfined" => errors
+            .extend(local.map(|local| invalid(at, local, "can only be set when AppArmor type is Localhost"))),
         "" => errors.push(required(format!("{path}.type"), "type is required when appArmorProfile is set")),
         other => {
             let allowed = kinds.map(Value::from);
@@ -150,7 +150,9 @@ fn sysctls(context: &Value, spec: &Value, path: &str, errors: &mut Vec<FieldErro
     for (index, one) in list(context, "sysctls").iter().enumerate() {
         let (name, at) = (one["name"].as_str().unwrap_or_default(), format!("{path}[{index}].name"));
         let good = |part: &str| {
-            let end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+            let end = |byte: Option<u8>| {
+                byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            };
             let inner = |byte: u8| byte == b'-' || byte == b'_' || end(Some(byte));
             end(part.bytes().next()) && end(part.bytes().last()) && part.bytes().all(inner)
         };

@@ -52,7 +52,8 @@ fn forget(service: &mut Value, old: &Value) {
 
 /// Ports of nodes, and what load balancers have, go with the type that has them, unless the client wrote them.
 fn forget_ports(service: &mut Value, old: &Value) {
-    let has_ports = |service: &Value| matches!(service["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer"));
+    let has_ports =
+        |service: &Value| matches!(service["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer"));
     if has_ports(old) && !has_ports(service) {
         let before: Vec<i64> = old["spec"]["ports"]
             .as_array()

@@ -22,14 +22,18 @@ pub(super) const VOLUME: Rules = Rules {
         if spec["capacity"].as_object().is_none_or(serde_json::Map::is_empty) {
             errors.push(required("spec.capacity", ""));
         }
-        if spec["capacity"]["storage"].is_null() || spec["capacity"].as_object().is_some_and(|map| map.len() > 1) {
+        if spec["capacity"]["storage"].is_null()
+            || spec["capacity"].as_object().is_some_and(|map| map.len() > 1)
+        {
             let allowed = ["storage".into()];
             let capacity = if spec["capacity"].is_null() { json!({}) } else { spec["capacity"].clone() };
             errors.push(FieldError::not_supported("spec.capacity", &capacity, &allowed));
         }
         for (name, amount) in spec["capacity"].as_object().into_iter().flatten() {
             let path = format!("spec.capacity[{name}]");
-            if let Some(value) = amount.as_str().and_then(machinery::quantity::nanos).filter(|value| *value < 0) {
+            if let Some(value) =
+                amount.as_str().and_then(machinery::quantity::nanos).filter(|value| *value < 0)
+            {
                 let whole = i64::try_from(value / 1_000_000_000).unwrap_or(i64::MIN);
                 errors.push(invalid(path.clone(), whole, "must be a valid resource quantity"));
             }
@@ -70,9 +74,11 @@ fn volume(spec: &Value, errors: &mut Vec<FieldError>) {
     let sources: Vec<&str> = SOURCES.into_iter().filter(|source| !spec[*source].is_null()).collect();
     match sources[..] {
         [] => errors.push(required("spec", "must specify a volume type")),
-        [_, ref others @ ..] => errors.extend(others.iter().map(|source| {
-            forbidden(format!("spec.{source}"), "may not specify more than 1 volume type")
-        })),
+        [_, ref others @ ..] => errors.extend(
+            others
+                .iter()
+                .map(|source| forbidden(format!("spec.{source}"), "may not specify more than 1 volume type")),
+        ),
     }
     let path = |source: &str| spec[source]["path"].as_str().unwrap_or_default();
     for source in ["hostPath", "local"] {
@@ -251,9 +257,10 @@ fn data_sources(spec: &mut Value) {
     if spec.get("dataSource").is_some_and(is_foreign) {
         spec.remove("dataSource");
     }
-    if spec.get("dataSourceRef").is_some_and(|source| {
-        source["namespace"].as_str().is_some_and(|namespace| !namespace.is_empty())
-    }) {
+    if spec
+        .get("dataSourceRef")
+        .is_some_and(|source| source["namespace"].as_str().is_some_and(|namespace| !namespace.is_empty()))
+    {
         spec.remove("dataSourceRef");
     }
     let set = |value: Option<&Value>| value.filter(|value| value.is_object()).cloned();

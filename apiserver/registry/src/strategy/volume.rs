@@ -131,11 +131,9 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
         "flocker" => match (text(source, "datasetName"), text(source, "datasetUUID")) {
             ("", "") => errors.push(required(path, "one of datasetName and datasetUUID is required")),
             ("", _) => {}
-            (_, "") => errors.extend(
-                text(source, "datasetName")
-                    .contains('/')
-                    .then(|| invalid(format!("{path}.datasetName"), text(source, "datasetName"), "must not contain '/'")),
-            ),
+            (_, "") => errors.extend(text(source, "datasetName").contains('/').then(|| {
+                invalid(format!("{path}.datasetName"), text(source, "datasetName"), "must not contain '/'")
+            })),
             _ => {
                 let why = "datasetName and datasetUUID can not be specified simultaneously";
                 errors.push(invalid(path, "resource", why));
@@ -147,7 +145,9 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
         "fc" => fibre(source, path, errors),
         "quobyte" if !text(source, "registry").is_empty() => {
             let registry = text(source, "registry");
-            if !registry.split(',').all(|one| one.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && !port.is_empty())) {
+            if !registry.split(',').all(|one| {
+                one.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && !port.is_empty())
+            }) {
                 let why = "must be a host:port pair or multiple pairs separated by commas";
                 errors.push(invalid(format!("{path}.registry"), registry, why));
             }
@@ -155,7 +155,9 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
         "flexVolume" => {
             let reserved = |key: &str| {
                 let domain = key.split('/').next().unwrap_or_default();
-                ["kubernetes.io", "k8s.io"].iter().any(|name| domain == *name || domain.ends_with(&format!(".{name}")))
+                ["kubernetes.io", "k8s.io"]
+                    .iter()
+                    .any(|name| domain == *name || domain.ends_with(&format!(".{name}")))
             };
             let options = source["options"].as_object().into_iter().flatten();
             for (key, _) in options.filter(|(key, _)| reserved(key)) {
@@ -224,11 +226,21 @@ fn azure_disk(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let prefixes = ["https://", "http://"];
     let managed = source["kind"] == "Managed";
     if managed && !disk.starts_with("/subscriptions/") {
-        let allowed = ["/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"];
-        errors.push(FieldError::not_supported(format!("{path}.diskURI"), &disk.into(), &allowed.map(Value::from)));
+        let allowed = [
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        ];
+        errors.push(FieldError::not_supported(
+            format!("{path}.diskURI"),
+            &disk.into(),
+            &allowed.map(Value::from),
+        ));
     } else if !managed && !disk.is_empty() && !prefixes.iter().any(|start| disk.starts_with(start)) {
         let allowed = ["https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"];
-        errors.push(FieldError::not_supported(format!("{path}.diskURI"), &disk.into(), &allowed.map(Value::from)));
+        errors.push(FieldError::not_supported(
+            format!("{path}.diskURI"),
+            &disk.into(),
+            &allowed.map(Value::from),
+        ));
     }
 }
 

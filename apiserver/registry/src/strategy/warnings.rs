@@ -134,10 +134,8 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
             found.push("spec.addressType: FQDN endpoints are deprecated".into());
         }
-        ("", "Node") => {
-            if !text(spec, "externalID").is_empty() {
-                found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".into());
-            }
+        ("", "Node") if !text(spec, "externalID").is_empty() => {
+            found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".into());
         }
         ("node.k8s.io", "RuntimeClass") => {
             let selector = object["scheduling"]["nodeSelector"].as_object();
@@ -205,7 +203,8 @@ fn pod(at: &str, object: &Value, is_template: bool, found: &mut Vec<String>) {
         }
         let sources = list(&volume["projected"], "sources");
         if !volume["projected"].is_null()
-            && (sources.is_empty() || sources.iter().any(|one| one.as_object().is_some_and(serde_json::Map::is_empty)))
+            && (sources.is_empty()
+                || sources.iter().any(|one| one.as_object().is_some_and(serde_json::Map::is_empty)))
         {
             found.push(format!("volume {} (Projected) has no sources provided", quote(text(volume, "name"))));
         }

@@ -90,7 +90,8 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     },
     validate_new: |object| {
         let mut errors = Vec::new();
-        let templates = object["spec"]["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let templates =
+            object["spec"]["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
         for (index, claim) in templates.iter().enumerate() {
             storage::claim(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec"), &mut errors);
         }
