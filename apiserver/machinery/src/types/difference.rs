@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::{DIFFERENCE_LINES_MAX, DIFFERENCE_WORK_MAX};
+
 /// Lines around a change.
 const CONTEXT: usize = 3;
 /// In texts of so many lines, those that are repeated often say nothing about where a run begins.
 const LONG: usize = 200;
-/// Longer texts are not compared: nobody reads that.
-const LINES_MAX: usize = 20_000;
 
 /// Equal runs: where they begin in both, and their length.
 type Run = (usize, usize, usize);
@@ -23,11 +23,12 @@ struct Step {
 /// How `new` differs from `old`; empty when it doesn't.
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    if old.len().max(new.len()) > LINES_MAX {
+    if old.len().max(new.len()) > DIFFERENCE_LINES_MAX {
         return String::new();
     }
+    let Some(runs) = runs(&old, &new) else { return String::new() };
     let mut text = String::new();
-    for group in groups(&steps(&runs(&old, &new))) {
+    for group in groups(&steps(&runs)) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let range = |start: usize, end: usize| match end - start {
             1 => format!("{}", start + 1),
@@ -50,8 +51,9 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     text
 }
 
-/// The runs that both have in common, in order, and an empty one at the end.
-fn runs(old: &[&str], new: &[&str]) -> Vec<Run> {
+/// The runs that both have in common, in order, and an empty one at the end. `None` when finding them is too much work.
+fn runs(old: &[&str], new: &[&str]) -> Option<Vec<Run>> {
+    let mut work = 0;
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, line) in new.iter().enumerate() {
         places.entry(line).or_default().push(at);
@@ -62,7 +64,10 @@ fn runs(old: &[&str], new: &[&str]) -> Vec<Run> {
     let mut found: Vec<Run> = Vec::new();
     let mut open = vec![(0, old.len(), 0, new.len())];
     while let Some((from, to, new_from, new_to)) = open.pop() {
-        let (at, new_at, length) = longest(old, new, &places, (from, to, new_from, new_to));
+        let (at, new_at, length) = longest(old, new, &places, (from, to, new_from, new_to), &mut work);
+        if work > DIFFERENCE_WORK_MAX {
+            return None;
+        }
         if length == 0 {
             continue;
         }
@@ -83,7 +88,7 @@ fn runs(old: &[&str], new: &[&str]) -> Vec<Run> {
         }
     }
     joined.push((old.len(), new.len(), 0));
-    joined
+    Some(joined)
 }
 
 fn longest(
@@ -91,11 +96,16 @@ fn longest(
     new: &[&str],
     places: &BTreeMap<&str, Vec<usize>>,
     (from, to, new_from, new_to): (usize, usize, usize, usize),
+    work: &mut usize,
 ) -> Run {
     let mut best = (from, new_from, 0);
     let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
     for (at, line) in old.iter().enumerate().take(to).skip(from) {
         let mut next = BTreeMap::new();
+        *work += 1 + places.get(line).map_or(0, Vec::len);
+        if *work > DIFFERENCE_WORK_MAX {
+            return best;
+        }
         let found = places.get(line).into_iter().flatten();
         for new_at in found.copied().filter(|new_at| (new_from..new_to).contains(new_at)) {
             let before = new_at.checked_sub(1).and_then(|before| lengths.get(&before)).copied().unwrap_or(0);
@@ -180,7 +190,23 @@ mod tests {
     #[test]
     fn long_texts_are_not_compared() {
         let lines = |count: usize| "x\n".repeat(count);
-        assert!(!unified(&lines(300), &(lines(300) + "y")).is_empty());
-        assert!(unified(&lines(LINES_MAX + 1), "y").is_empty());
+        for (count, shown) in [
+            (DIFFERENCE_LINES_MAX - 1, true),
+            (DIFFERENCE_LINES_MAX, true),
+            (DIFFERENCE_LINES_MAX + 1, false),
+        ] {
+            assert_eq!(!unified(&lines(count), "y").is_empty(), shown, "{count}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_work_is_not_compared() {
+        // Lines of which each stands there as often as is still looked at, in another order.
+        let lines = |step: usize| -> String {
+            (0..DIFFERENCE_LINES_MAX).map(|at| format!("{}\n", at * step % 97)).collect()
+        };
+        assert!(unified(&lines(1), &lines(31)).is_empty());
+        let few = |step: usize| -> String { (0..97).map(|at| format!("{}\n", at * step % 97)).collect() };
+        assert!(!unified(&few(1), &few(31)).is_empty());
     }
 }

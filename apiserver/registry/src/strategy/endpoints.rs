@@ -1,5 +1,6 @@
 //! Addresses behind Services: Endpoints and EndpointSlices.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use machinery::field::{FieldError, FieldErrorKind};
@@ -103,23 +104,21 @@ pub(super) const SLICE: Rules = Rules {
         for (index, endpoint) in list(slice, "endpoints").iter().enumerate() {
             let path = format!("endpoints[{index}]");
             addresses(endpoint, family, &path, &mut errors);
-            let mut zones = Vec::new();
+            let mut zones = BTreeSet::new();
             for (index, zone) in list(&endpoint["hints"], "forZones").iter().enumerate() {
                 let (name, path) = (text(zone, "name"), format!("{path}.hints.forZones[{index}].name"));
-                if zones.contains(&name) {
+                if !zones.insert(name) {
                     errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
                 }
-                zones.push(name);
             }
         }
-        let mut names = Vec::new();
+        let mut names = BTreeSet::new();
         for (index, port) in list(slice, "ports").iter().enumerate() {
             let (name, path) = (text(port, "name"), format!("ports[{index}]"));
-            if names.contains(&name) {
+            if !names.insert(name) {
                 let path = format!("{path}.name");
                 errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
             }
-            names.push(name);
         }
         errors
     },

@@ -47,14 +47,21 @@ pub(super) fn count(intervals: &[(i64, i64)]) -> i64 {
     intervals.iter().map(|(first, last)| last - first + 1).sum()
 }
 
-/// The first index that is in both.
+/// The first index that is in both; either is in order.
 pub(super) fn first_common(one: &[(i64, i64)], other: &[(i64, i64)]) -> Option<i64> {
-    let pairs = one.iter().flat_map(|left| other.iter().map(move |right| (left, right)));
-    pairs
-        .map(|(left, right)| (left.0.max(right.0), left.1.min(right.1)))
-        .filter(|(first, last)| first <= last)
-        .map(|(first, _)| first)
-        .min()
+    let (mut left, mut right) = (one.iter().peekable(), other.iter().peekable());
+    while let (Some((first, last)), Some((from, to))) = (left.peek(), right.peek()) {
+        let (start, end) = ((*first).max(*from), (*last).min(*to));
+        if start <= end {
+            return Some(start);
+        }
+        if last < to {
+            left.next()
+        } else {
+            right.next()
+        };
+    }
+    None
 }
 
 #[cfg(test)]

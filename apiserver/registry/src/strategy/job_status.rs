@@ -1,5 +1,7 @@
 //! What an update of a Job's status may say: conditions, times and counters that fit each other.
 
+use std::collections::BTreeSet;
+
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::Value;
 
@@ -77,17 +79,15 @@ fn numbers(now: &Status<'_>) -> Vec<FieldError> {
             errors.push(invalid(format!("status.{field}"), now.number(field), why));
         }
     }
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for list in ["succeeded", "failed"] {
         let pods = now.0["uncountedTerminatedPods"][list].as_array().into_iter().flatten();
         for (index, pod) in pods.filter_map(Value::as_str).enumerate() {
             let path = format!("status.uncountedTerminatedPods.{list}[{index}]");
             if pod.is_empty() {
                 errors.push(invalid(path, pod, "must not be empty"));
-            } else if seen.contains(&pod) {
+            } else if !seen.insert(pod) {
                 errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &pod.into(), ""));
-            } else {
-                seen.push(pod);
             }
         }
     }

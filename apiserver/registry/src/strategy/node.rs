@@ -1,5 +1,7 @@
 //! Nodes.
 
+use std::collections::BTreeSet;
+
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::{Map, Value, json};
@@ -63,9 +65,9 @@ fn status(node: &Value) -> Vec<FieldError> {
             errors.extend(resources::amount(name, amount, &format!("status.{part}.{name}")));
         }
     }
-    let addresses = list(status, "addresses");
-    for (index, address) in addresses.iter().enumerate() {
-        if addresses[..index].contains(address) {
+    let mut seen = BTreeSet::new();
+    for (index, address) in list(status, "addresses").iter().enumerate() {
+        if !seen.insert(address.to_string()) {
             let path = format!("status.addresses[{index}]");
             let mut error = internal(path, "core.NodeAddress", address, "");
             error.kind = FieldErrorKind::Duplicate;
@@ -79,7 +81,7 @@ fn status(node: &Value) -> Vec<FieldError> {
 fn taints(spec: &Value) -> Vec<FieldError> {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let mut errors = Vec::new();
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, taint) in list(spec, "taints").iter().enumerate() {
         let path = format!("metadata.taints[{index}]");
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
@@ -96,13 +98,12 @@ fn taints(spec: &Value) -> Vec<FieldError> {
             let allowed = EFFECTS.map(Value::from);
             errors.push(FieldError::not_supported(format!("{path}.effect"), &effect.into(), &allowed));
         }
-        if seen.contains(&(key, effect)) {
+        if !seen.insert((key, effect)) {
             let why = "taints must be unique by key and effect pair";
             let mut error = internal(path, "core.Taint", taint, why);
             error.kind = FieldErrorKind::Duplicate;
             errors.push(error);
         }
-        seen.push((key, effect));
     }
     errors
 }

@@ -1,5 +1,7 @@
 //! Pods and their templates: defaults that depend on other fields, and what kube-apiserver checks first.
 
+use std::collections::BTreeMap;
+
 use machinery::quantity;
 use serde_json::{Map, Value, json};
 
@@ -327,24 +329,33 @@ fn requests(container: &mut Value) {
     }
 }
 
+/// What the containers of a pod ask for together, in units of 10⁻⁹.
+pub(super) fn sums(spec: &Value) -> BTreeMap<String, i128> {
+    let mut sums = BTreeMap::new();
+    for container in spec["containers"].as_array().into_iter().flatten() {
+        for (name, amount) in container["resources"]["requests"].as_object().into_iter().flatten() {
+            let value = amount.as_str().and_then(quantity::nanos).unwrap_or(0);
+            let sum: &mut i128 = sums.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(value);
+        }
+    }
+    sums
+}
+
 /// What a pod is limited to as a whole, it asks for, unless its containers ask for less.
 fn pod_requests(spec: &mut Value) {
     let limits = spec["resources"]["limits"].as_object().cloned().unwrap_or_default();
+    if limits.is_empty() {
+        return;
+    }
+    let asked = sums(spec);
     for (name, limit) in limits {
         if !spec["resources"]["requests"][&name].is_null() {
             continue;
         }
-        let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let asked: Vec<&Value> = containers
-            .iter()
-            .map(|one| &one["resources"]["requests"][&name])
-            .filter(|one| !one.is_null())
-            .collect();
-        let sum: i128 = asked.iter().filter_map(|one| one.as_str()).filter_map(quantity::nanos).sum();
-        let amount = match asked.len() {
-            0 => limit,
-            1 => asked[0].clone(),
-            _ => quantity::canonical(&format!("{sum}n")).unwrap_or_default().into(),
+        let amount = match asked.get(&name) {
+            None => limit,
+            Some(sum) => quantity::canonical(&format!("{sum}n")).unwrap_or_default().into(),
         };
         spec["resources"]["requests"][&name] = amount;
     }

@@ -92,9 +92,9 @@ fn pod_resources(spec: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut
     resources::check(whole, &path, resources::Of::Pod, claims, errors);
     let containers = spec["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
     let value = |amount: &Value| amount.as_str().and_then(quantity::nanos);
+    let sums = super::pod::sums(spec);
     for (name, asked) in whole["requests"].as_object().into_iter().flatten() {
-        let parts = containers.iter().filter_map(|one| value(&one["resources"]["requests"][name]));
-        let (sum, Some(asked_nanos)) = (parts.sum::<i128>(), value(asked)) else { continue };
+        let (Some(sum), Some(asked_nanos)) = (sums.get(name).copied(), value(asked)) else { continue };
         if sum > asked_nanos {
             let shown = quantity::canonical(&format!("{sum}n")).unwrap_or_default();
             let why = format!("must be greater than or equal to aggregate container requests of {shown}");

@@ -1,5 +1,7 @@
 //! What an update of a pod's status may say.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use machinery::field::FieldError;
 use machinery::names;
 use machinery::types::{address_problem, shown};
@@ -63,7 +65,9 @@ pub(super) fn check(pod: &Value, old: &Value) -> Vec<FieldError> {
 /// At most one address of each family.
 fn addresses(now: &Value, before: &Value, field: &str, ty: &str, errors: &mut Vec<FieldError>) {
     let found = list(now, field);
-    for (index, one) in found.iter().enumerate().filter(|(_, one)| !list(before, field).contains(one)) {
+    let known: BTreeSet<&str> = list(before, field).iter().filter_map(|one| one["ip"].as_str()).collect();
+    let is_new = |one: &Value| one["ip"].as_str().is_none_or(|address| !known.contains(address));
+    for (index, one) in found.iter().enumerate().filter(|(_, one)| is_new(one)) {
         let address = one["ip"].as_str().unwrap_or_default();
         if let Some(why) = address_problem(address) {
             errors.push(invalid(format!("status.{field}[{index}]"), address, why));
@@ -89,14 +93,16 @@ fn transitions(field: &str, pod: &Value, before: &Value, errors: &mut Vec<FieldE
     };
     let policy = spec["restartPolicy"].as_str().unwrap_or("Always");
     let statuses = list(&pod["status"], field);
+    let name = |one: &Value| one["name"].as_str().unwrap_or_default().to_owned();
+    let olds: BTreeMap<String, &Value> = list(before, field).iter().map(|one| (name(one), one)).collect();
+    let containers: BTreeMap<String, &Value> = containers.iter().map(|one| (name(one), one)).collect();
     for (index, now) in statuses.iter().enumerate() {
-        let named = |one: &&Value| one["name"] == now["name"];
-        let Some(old) = list(before, field).iter().find(named) else { continue };
+        let Some(old) = olds.get(&name(now)) else { continue };
         let ended = &old["state"]["terminated"];
         if !ended.is_object() || now["state"]["terminated"].is_object() {
             continue;
         }
-        let container = containers.iter().find(named);
+        let container = containers.get(&name(now));
         let rules = container.is_some_and(|one| !list(one, "restartPolicyRules").is_empty());
         let own = container.and_then(|one| one["restartPolicy"].as_str());
         let failed = ended["exitCode"].as_i64().unwrap_or(0) != 0;

@@ -1,5 +1,7 @@
 //! How much a namespace, and what is in it, may have.
 
+use std::collections::BTreeSet;
+
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names::qualified_name;
 use machinery::quantity::nanos;
@@ -109,11 +111,13 @@ fn scopes(spec: &Value, errors: &mut Vec<FieldError>) {
     let scopes: Vec<&str> = list(spec, "scopes").iter().filter_map(Value::as_str).collect();
     let hard = spec["hard"].as_object().cloned().unwrap_or_default();
     let shown = || spec["scopes"].clone();
-    for scope in &scopes {
-        if !SCOPES.contains(scope) {
-            errors.push(invalid(path, shown(), "unsupported scope"));
-        }
-        for _ in hard.keys().filter(|resource| !fits(scope, resource)) {
+    // Each error shows all scopes: their number is kept small.
+    if scopes.iter().any(|scope| !SCOPES.contains(scope)) {
+        errors.push(invalid(path, shown(), "unsupported scope"));
+    }
+    // However often a scope is written, what it cannot count is said once.
+    for scope in scopes.iter().copied().collect::<BTreeSet<_>>() {
+        if hard.keys().any(|resource| SCOPES.contains(&scope) && !fits(scope, resource)) {
             errors.push(invalid(path, shown(), "unsupported scope applied to resource"));
         }
     }
@@ -128,14 +132,17 @@ fn selector(spec: &Value, errors: &mut Vec<FieldError>) {
     let path = "spec.scopeSelector.matchExpressions";
     let hard = spec["hard"].as_object().cloned().unwrap_or_default();
     let requirements = list(&spec["scopeSelector"], "matchExpressions");
+    let mut seen = BTreeSet::new();
     for requirement in requirements {
         let (scope, operator) = (text(requirement, "scopeName"), text(requirement, "operator"));
         if !SCOPES.contains(&scope) {
             errors.push(invalid(format!("{path}.scopeName"), scope, "unsupported scope"));
         }
-        for _ in hard.keys().filter(|resource| !fits(scope, resource)) {
+        let first = !seen.contains(scope) && SCOPES.contains(&scope);
+        seen.insert(scope);
+        if hard.keys().any(|resource| first && !fits(scope, resource)) {
             let why = "unsupported scope applied to resource";
-            errors.push(invalid("spec.scopeSelector", spec["scopeSelector"].clone(), why));
+            errors.push(invalid("spec.scopeSelector", Value::Null, why));
         }
         let named = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
         if !named && SCOPES.contains(&scope) && operator != "Exists" {
@@ -174,7 +181,7 @@ pub(super) const LIMIT_RANGE: Rules = Rules {
     },
     validate: |range| {
         let mut errors = Vec::new();
-        let mut seen = Vec::new();
+        let mut seen = BTreeSet::new();
         for (index, limit) in list(&range["spec"], "limits").iter().enumerate() {
             let path = format!("spec.limits[{index}]");
             let kind = text(limit, "type");
@@ -183,11 +190,11 @@ pub(super) const LIMIT_RANGE: Rules = Rules {
                 let why = "must be a standard limit type or fully qualified";
                 errors.push(invalid(format!("{path}.type"), kind, why));
             }
-            if seen.contains(&kind) {
+            if seen.contains(kind) {
                 let path = format!("{path}.type");
                 errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &kind.into(), ""));
             }
-            seen.push(kind);
+            seen.insert(kind);
             limits(limit, kind, &path, &mut errors);
         }
         errors
@@ -213,7 +220,7 @@ fn limits(limit: &Value, kind: &str, path: &str, errors: &mut Vec<FieldError>) {
     const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
     let empty = Map::new();
     let amounts = |name: &str| limit[name].as_object().unwrap_or(&empty);
-    let mut names: Vec<&String> = Vec::new();
+    let mut names: BTreeSet<&String> = BTreeSet::new();
     for field in LISTS {
         if kind == "Pod" && field.starts_with("default") {
             if !amounts(field).is_empty() {
@@ -228,9 +235,7 @@ fn limits(limit: &Value, kind: &str, path: &str, errors: &mut Vec<FieldError>) {
                 "Pod" | "Container" => resources::of_container(name, &at),
                 _ => resources::name(name, &at),
             });
-            if !names.contains(&name) {
-                names.push(name);
-            }
+            names.insert(name);
         }
     }
     if kind == "PersistentVolumeClaim"
@@ -239,7 +244,6 @@ fn limits(limit: &Value, kind: &str, path: &str, errors: &mut Vec<FieldError>) {
         let why = "either minimum or maximum storage value is required, but neither was provided";
         errors.push(required(format!("{path}.limits"), why));
     }
-    names.sort_unstable();
     names.into_iter().for_each(|name| compare(limit, name, path, errors));
 }
 

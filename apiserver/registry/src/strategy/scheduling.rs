@@ -1,5 +1,7 @@
 //! What kube-apiserver checks of where a pod may run.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names::{dns1123_label, dns1123_subdomain, label_value, qualified_name};
 use serde_json::{Value, json};
@@ -41,9 +43,12 @@ pub(super) fn check(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
         tolerates(toleration, &format!("{path}.tolerations[{index}]"), errors);
     }
     let spreads = list(spec, "topologySpreadConstraints");
+    let what = |one: &Value| ["topologyKey", "whenUnsatisfiable"].map(|field| one[field].to_string());
+    let last: BTreeMap<_, _> = spreads.iter().enumerate().map(|(index, one)| (what(one), index)).collect();
     for (index, constraint) in spreads.iter().enumerate() {
         let path = format!("{path}.topologySpreadConstraints[{index}]");
-        spread(constraint, &spreads[index + 1..], &path, errors);
+        let again = last.get(&what(constraint)).is_some_and(|last| *last > index);
+        spread(constraint, again, &path, errors);
     }
 }
 
@@ -63,8 +68,8 @@ fn pod_term(term: &Value, path: &str, errors: &mut Vec<FieldError>) {
     label_keys(term, path, errors);
 }
 
-/// How pods are spread over a cluster. `others`: the constraints behind it.
-fn spread(constraint: &Value, others: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+/// How pods are spread over a cluster. `again`: a constraint behind it says the same.
+fn spread(constraint: &Value, again: bool, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| constraint[field].as_str().unwrap_or_default();
     let number = |field: &str| constraint[field].as_i64();
     let (key, action) = (text("topologyKey"), text("whenUnsatisfiable"));
@@ -88,7 +93,7 @@ fn spread(constraint: &Value, others: &[Value], path: &str, errors: &mut Vec<Fie
             known(field, policy, ["Honor", "Ignore"]);
         }
     }
-    if others.iter().any(|other| other["topologyKey"] == key && other["whenUnsatisfiable"] == action) {
+    if again {
         let field = format!("{path}.{{topologyKey, whenUnsatisfiable}}");
         let shown = format!("{{{key}, {action}}}");
         errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
@@ -118,19 +123,23 @@ fn label_keys(holder: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.extend(qualified_name(key).into_iter().map(|why| invalid(at.clone(), key, why)));
         }
     }
-    let [keys, others] = LISTS.map(|field| list(holder, field));
+    let texts = |field: &str| {
+        list(holder, field).iter().enumerate().filter_map(|(at, key)| Some((key.as_str()?, at)))
+    };
+    let keys: BTreeMap<&str, usize> = texts("matchLabelKeys").collect();
+    let others: BTreeSet<&str> = texts("mismatchLabelKeys").map(|(key, _)| key).collect();
     let labels = selector["matchLabels"].as_object();
-    let mut known: Vec<&str> = labels.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    let mut known: BTreeSet<&str> = labels.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     for key in list(selector, "matchExpressions").iter().filter_map(|one| one["key"].as_str()) {
-        if let Some(index) = keys.iter().rposition(|other| other == key).filter(|_| known.contains(&key)) {
+        if let Some(index) = keys.get(key).filter(|_| known.contains(key)) {
             let why = "exists in both matchLabelKeys and labelSelector";
             errors.push(invalid(format!("{path}[{index}]"), key, why));
         }
-        known.push(key);
+        known.insert(key);
     }
-    for (index, key) in keys.iter().enumerate().filter(|(_, key)| others.contains(key)) {
+    for (key, index) in texts("matchLabelKeys").filter(|(key, _)| others.contains(key)) {
         let why = "exists in both matchLabelKeys and mismatchLabelKeys";
-        errors.push(invalid(format!("{path}.matchLabelKeys[{index}]"), key.clone(), why));
+        errors.push(invalid(format!("{path}.matchLabelKeys[{index}]"), key, why));
     }
 }
 

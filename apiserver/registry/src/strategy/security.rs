@@ -39,10 +39,9 @@ pub(super) fn of_container(container: &Value, path: &str, host_users: bool, erro
         if context["privileged"] == true {
             refuse("`privileged` to true");
         }
-        let added = list(&context["capabilities"], "add").iter();
-        added
-            .filter(|capability| **capability == "CAP_SYS_ADMIN")
-            .for_each(|_| refuse("`capabilities.Add` CAP_SYS_ADMIN"));
+        if list(&context["capabilities"], "add").iter().any(|capability| capability == "CAP_SYS_ADMIN") {
+            refuse("`capabilities.Add` CAP_SYS_ADMIN");
+        }
     }
     windows(&context["windowsOptions"], &format!("{path}.windowsOptions"), errors);
     app_armor(&context["appArmorProfile"], &format!("{path}.appArmorProfile"), errors);

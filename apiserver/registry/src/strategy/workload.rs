@@ -1,5 +1,7 @@
 //! What runs pods from a template: Deployments and their like.
 
+use std::collections::BTreeSet;
+
 use machinery::field::FieldError;
 use machinery::meta;
 use machinery::names::validate_labels;
@@ -268,16 +270,17 @@ fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
 fn claims(spec: &Value, pod: &mut Value) {
     let templates = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut volumes: Vec<Value> = Vec::new();
+    let mut names = BTreeSet::new();
     for claim in templates {
         let name = &claim["metadata"]["name"];
-        if volumes.iter().any(|known| known["name"] == *name) {
+        if !names.insert(name.to_string()) {
             continue;
         }
         volumes.push(json!({"name": name, "persistentVolumeClaim": {"claimName": "claim"}}));
     }
     if !templates.is_empty() {
         let own = pod["volumes"].as_array().cloned().unwrap_or_default();
-        let kept = own.into_iter().filter(|one| volumes.iter().all(|claim| claim["name"] != one["name"]));
+        let kept = own.into_iter().filter(|one| !names.contains(&one["name"].to_string()));
         let kept: Vec<Value> = kept.collect();
         volumes.extend(kept);
         pod["volumes"] = volumes.into();
