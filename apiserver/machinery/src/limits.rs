@@ -110,3 +110,9 @@ pub const MAX_ALLOWED_TEXT: usize = 16 * 1024;
 
 /// Errors of one object that validation gathers; nobody reads further.
 pub const MAX_FIELD_ERRORS: usize = 1000;
+
+/// Lines of a text whose changes an error shows; those of longer ones nobody reads.
+pub const DIFFERENCE_LINES_MAX: usize = 5_000;
+
+/// Lines that are compared with others until the changes are left out.
+pub const DIFFERENCE_WORK_MAX: usize = 500_000;

@@ -1,8 +1,8 @@
 //! Names: what is allowed, and generated ones.
 
 pub use crate::schema::names::{
-    dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name, validate_annotations,
-    validate_labels,
+    dns1035_label, dns1123_label, dns1123_subdomain, dns1123_subdomain_with_underscore, label_value,
+    qualified_name, validate_annotations, validate_labels,
 };
 
 use crate::random::Random;

@@ -15,8 +15,6 @@ enum Format {
     Exponent,
 }
 
-use std::cmp::Ordering;
-
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// Powers of thousand from 10⁻⁹ on.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -48,19 +46,13 @@ pub fn canonical(text: &str) -> Result<String, &'static str> {
     Ok(decimal(value, exponent, format).unwrap_or_else(|| text.to_owned()))
 }
 
-/// Which of two quantities is larger; `None` for what is none, or beyond what is calculated here.
-pub fn compare(left: &str, right: &str) -> Option<Ordering> {
-    let parse = |text: &str| {
-        let (digits, suffix) = split(text).ok()?;
-        let (format, power) = suffix_of(suffix).ok()?;
-        number(digits, format, power)
-    };
-    let ((left, one), (right, other)) = (parse(left)?, parse(right)?);
-    let least = one.min(other);
-    let scaled = |value: i128, exponent: i32| {
-        value.checked_mul(10i128.checked_pow(exponent.checked_sub(least)?.unsigned_abs())?)
-    };
-    Some(scaled(left, one)?.cmp(&scaled(right, other)?))
+/// The value in units of 10⁻⁹, `None` for what is no quantity, or beyond what is calculated here.
+pub fn nanos(text: &str) -> Option<i128> {
+    let (digits, suffix) = split(text).ok()?;
+    let (format, power) = suffix_of(suffix).ok()?;
+    let (value, exponent) = number(digits, format, power)?;
+    let value = value.checked_mul(10i128.checked_pow(u32::try_from(exponent.checked_add(9)?).ok()?)?)?;
+    Some(if text.starts_with('-') { -value.abs() } else { value })
 }
 
 fn split(text: &str) -> Result<(&str, &str), &'static str> {

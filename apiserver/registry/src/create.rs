@@ -88,6 +88,14 @@ impl Registry {
     ) -> Result<Written, Status> {
         let served = target.served;
         self.system_fields(&mut object);
+        let find = |group: &str, plural: &str, name: &str| {
+            let entry = self.storage().get(&format!("/registry/{group}/{plural}/{name}"))?;
+            machinery::decode::own::<Value>(&entry.value).ok()
+        };
+        served
+            .strategy()
+            .admit_create(&mut object, &find)
+            .map_err(|why| Status::forbidden(served.resource(), target.name, &why))?;
         prepare(served, &mut object);
         served.strategy().requested_by(&mut object, &context.user);
         let errors = write::validate(target, &object, None, false);

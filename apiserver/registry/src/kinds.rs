@@ -210,7 +210,7 @@ static KINDS: [Kind; 48] = [
     kind(NETWORK, "ServiceCIDR", "servicecidrs", &[]).cluster().status(),
     kind("discovery.k8s.io", "EndpointSlice", "endpointslices", &[]).generation(),
     kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional().create_on_update(),
-    kind("scheduling.k8s.io", "PriorityClass", "priorityclasses", &["pc"]).cluster().generation(),
+    kind("scheduling.k8s.io", "PriorityClass", "priorityclasses", &["pc"]).cluster(),
     kind(STORAGE, "CSIDriver", "csidrivers", &[]).cluster().conditional().returns_deleted(),
     kind(STORAGE, "CSINode", "csinodes", &[]).cluster().conditional().returns_deleted(),
     kind(STORAGE, "CSIStorageCapacity", "csistoragecapacities", &[]).conditional(),

@@ -113,6 +113,18 @@ pub(crate) fn warnings(target: &Target<'_>, object: &Value, old: Option<&Value>)
     crate::strategy::warnings::of(&definition.group, &definition.kind, object, old)
 }
 
+/// How often the kind's own rules look at metadata again, apart from finalizers and at these ([`object_meta::again`]); the rules for a
+/// status do it once at most.
+fn looks_again(target: &Target<'_>) -> (usize, usize) {
+    let definition = &target.served.definition;
+    let (content, finalizers) = object_meta::again(definition);
+    match target.subresource {
+        Subresource::Status if definition.kind == "CronJob" => (0, 0),
+        Subresource::Status => (content.min(1), finalizers.min(1)),
+        _ => (content, finalizers),
+    }
+}
+
 /// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update, which `holds` when it
 /// is known to satisfy all rules.
 pub(crate) fn validate(
@@ -136,7 +148,7 @@ pub(crate) fn validate(
         Some(old) => {
             let errors = object_meta::validate_update(object, old);
             let mut errors = [errors.clone(), errors].concat();
-            let (content, finalizers) = object_meta::again(definition);
+            let (content, finalizers) = looks_again(target);
             // What has no error has none the next time.
             let content = if errors.is_empty() { 0 } else { content };
             for _ in 0..content {

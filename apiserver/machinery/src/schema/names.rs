@@ -45,6 +45,28 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
     errors
 }
 
+/// RFC 1123 subdomain whose labels may begin with and contain underscores.
+pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if text.len() > 253 {
+        errors.push(too_long(253));
+    }
+    let shape = |label: &str| {
+        let ok = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+        let (first, last) = (label.bytes().next(), label.bytes().last());
+        first.is_some_and(|c| ok(c) || c == b'_')
+            && last.is_some_and(ok)
+            && label.bytes().all(|c| ok(c) || c == b'-' || c == b'_')
+    };
+    if !text.split('.').all(shape) {
+        let message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', \
+                       '-' or '.', and must start and end with an alphanumeric character";
+        let pattern = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*";
+        errors.push(pattern_message(message, pattern, &["example.com"]));
+    }
+    errors
+}
+
 /// RFC 1123 subdomain.
 pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();

@@ -1,11 +1,11 @@
 //! Checks of single fields, read from `checks.txt`.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::addresses::{address_problem, cidr_problem};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::names::{dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name};
 
@@ -82,30 +82,16 @@ fn invalid(path: &str, value: impl Into<Value>, why: impl Into<String>) -> Field
 }
 
 fn problems(form: &str, text: &str) -> Vec<String> {
-    let unless = |good: bool, why: &str| if good { Vec::new() } else { vec![why.to_owned()] };
     match form {
         "subdomain" => dns1123_subdomain(text),
         "label" => dns1123_label(text),
         "label1035" => dns1035_label(text),
         "qualified" => qualified_name(text),
         "value" => label_value(text),
-        "ip" => unless(
-            text.parse::<IpAddr>().is_ok(),
-            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
-        ),
-        "cidr" => unless(is_cidr(text), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        "ip" => address_problem(text).map(str::to_owned).into_iter().collect(),
+        "cidr" => cidr_problem(text).map(str::to_owned).into_iter().collect(),
         _ => Vec::new(),
     }
-}
-
-fn is_cidr(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return false };
-    let longest = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    length.parse::<u8>().is_ok_and(|length| length <= longest)
 }
 
 fn bounds(value: &Value, arguments: &str, path: &str) -> Option<FieldError> {

@@ -4,8 +4,11 @@
 //! Nothing is read before somebody needs it: a type when it is first asked for, a schema when the first object of its
 //! kind is written. What was read stays, for all servers of the process.
 
+mod addresses;
 mod checks;
+mod difference;
 mod go;
+mod internal;
 mod openapi;
 mod parse;
 mod schema;
@@ -15,8 +18,10 @@ mod validate;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
+pub use addresses::{address_problem, cidr_problem};
 pub use checks::{port_name, selector};
 pub use go::{GoPlace, go_place};
+pub use internal::{changes, same, shown};
 pub use openapi::{components, openapi_name};
 pub use schema::{LazySchema, zero_object};
 pub use text::{escaped, go_text};

@@ -46,6 +46,13 @@ pub(super) fn complete_update(service: &mut Value, old: &Value) {
     let before = &old["spec"];
     let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let both = text(spec, "type") != EXTERNAL && text(before, "type") != EXTERNAL;
+    let cleared = text(spec, "clusterIP").is_empty() && !text(before, "clusterIP").is_empty();
+    if !both && cleared && spec["clusterIPs"] == before["clusterIPs"] {
+        // Who gives the address up gives up the list, which nobody wrote.
+        if let Some(spec) = spec.as_object_mut() {
+            spec.remove("clusterIPs");
+        }
+    }
     addresses(spec, before, both);
     if text(spec, "type") == EXTERNAL && text(before, "type") != EXTERNAL {
         // What the old type brought along goes with it; what the client wrote is looked at.
@@ -123,7 +130,7 @@ pub(super) fn validate(spec: &Value) -> Vec<FieldError> {
             errors.push(invalid("spec.ipFamilyPolicy", DUAL, why));
         }
         for (index, family) in texts(spec, "ipFamilies").into_iter().enumerate() {
-            if family != FAMILY {
+            if family == OTHER_FAMILY {
                 let why = "not configured on this cluster";
                 errors.push(invalid(format!("spec.ipFamilies[{index}]"), family, why));
             }
@@ -165,8 +172,7 @@ fn listed(spec: &Value) -> Vec<FieldError> {
             if list.len() > 1 {
                 errors.push(invalid(FIELD, shown(), "'None' must be the first and only value"));
             }
-        } else if one.parse::<IpAddr>().is_err() {
-            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        } else if let Some(why) = machinery::types::address_problem(one) {
             errors.push(invalid(format!("{FIELD}[{index}]"), *one, why));
         }
     }

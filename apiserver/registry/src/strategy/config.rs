@@ -23,7 +23,7 @@ fn entries<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v Stri
 }
 
 /// What is wrong with a key of `data`.
-fn key_problems(key: &str) -> Vec<String> {
+pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > MAX_KEY {
         problems.push(format!("must be no more than {MAX_KEY} characters"));

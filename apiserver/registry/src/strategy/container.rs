@@ -1,12 +1,14 @@
 //! What kube-apiserver checks of the containers of a pod.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names::qualified_name;
 use machinery::types::port_name;
 use serde_json::Value;
 
-use super::default::{invalid, required};
+use super::default::{forbidden, invalid, required};
+use super::{mount, probe, resources, security};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
@@ -16,36 +18,142 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// What is wrong with a container at `path`, its name aside. It can mount `volumes`.
-pub(super) fn check(container: &Value, path: &str, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
+/// The pod that a container belongs to.
+pub(super) struct Pod<'v> {
+    /// Its spec.
+    pub(super) spec: &'v Value,
+    /// Its volumes, by name.
+    pub(super) volumes: BTreeMap<String, &'v Value>,
+    /// The names of its claims.
+    pub(super) claims: BTreeSet<&'v str>,
+}
+
+impl Pod<'_> {
+    fn grace(&self) -> i64 {
+        self.spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30)
+    }
+}
+
+/// What is wrong with a container at `path`, its name aside. `starts`: it runs before the others.
+pub(super) fn check(
+    container: &Value,
+    path: &str,
+    pod: &Pod<'_>,
+    starts: bool,
+    errors: &mut Vec<FieldError>,
+) {
     let image = text(container, "image");
     if image.is_empty() {
         errors.push(required(format!("{path}.image"), ""));
-    } else if image.trim() != image {
+    } else if image.trim() != image && (path.starts_with("spec.containers") || path.starts_with("spec.init"))
+    {
         let why = "must not have leading or trailing whitespace";
         errors.push(invalid(format!("{path}.image"), image, why));
     }
     ports(container, path, errors);
-    environment(container, path, errors);
-    mounts(container, path, volumes, errors);
-    resources(container, path, errors);
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        handler(
-            &container[probe],
-            &format!("{path}.{probe}"),
-            &["exec", "httpGet", "tcpSocket", "grpc"],
-            errors,
-        );
+    environment(container, path, &pod.volumes, errors);
+    mount::mounts(container, path, &pod.volumes, errors);
+    mount::devices(container, path, &pod.volumes, errors);
+    let at = format!("{path}.resources");
+    resources::check(&container["resources"], &at, resources::Of::Container, &pod.claims, errors);
+    resized(container, &format!("{path}.resizePolicy"), pod.spec, errors);
+    security::of_container(container, path, pod.spec["hostUsers"] != false, errors);
+    restarts(container, path, errors);
+    let alongside = container["restartPolicy"] == "Always";
+    if !starts || alongside {
+        probe::lifecycle(container, path, pod.grace(), &pod.spec["os"], errors);
+        probe::probes(container, path, errors);
+        return;
     }
-    for hook in ["postStart", "preStop"] {
-        let path = format!("{path}.lifecycle.{hook}");
-        handler(&container["lifecycle"][hook], &path, &["exec", "httpGet", "tcpSocket", "sleep"], errors);
+    for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+        if container[field].is_object() {
+            let why = "may not be set for init containers without restartPolicy=Always";
+            errors.push(forbidden(format!("{path}.{field}"), why));
+        }
+    }
+    for (index, policy) in list(container, "resizePolicy").iter().enumerate() {
+        if policy["restartPolicy"] == "RestartContainer" {
+            let why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+            let field = format!("{path}.resizePolicy[{index}].restartPolicy");
+            errors.push(invalid(field, "RestartContainer", why));
+        }
+    }
+}
+
+/// What happens to a container when its resources change.
+fn resized(container: &Value, path: &str, spec: &Value, errors: &mut Vec<FieldError>) {
+    let mut seen = BTreeSet::new();
+    for (index, policy) in list(container, "resizePolicy").iter().enumerate() {
+        let (resource, how) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
+        if !seen.insert(resource) {
+            let field = format!("{path}[{index}]");
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &resource.into(), ""));
+        }
+        for (value, allowed) in [(resource, ["cpu", "memory"]), (how, ["NotRequired", "RestartContainer"])] {
+            if value.is_empty() {
+                errors.push(required(path, ""));
+            } else if !allowed.contains(&value) {
+                errors.push(FieldError::not_supported(path, &value.into(), &allowed.map(Value::from)));
+            }
+        }
+        if spec["restartPolicy"] == "Never" && how != "NotRequired" {
+            let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+            errors.push(invalid(path, how, why));
+        }
+    }
+}
+
+/// More rules a container cannot have.
+const RESTART_RULES_MAX: usize = 20;
+
+/// When a container is started again.
+fn restarts(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let rules = list(container, "restartPolicyRules");
+    if container["restartPolicy"].is_null() && !rules.is_empty() {
+        let why = "must specify restartPolicy when restart rules are used";
+        errors.push(required(format!("{path}.restartPolicy"), why));
+    }
+    if rules.len() > RESTART_RULES_MAX {
+        let why = format!("must have at most {RESTART_RULES_MAX} items");
+        let mut error = FieldError::bare(FieldErrorKind::TooMany, format!("{path}.restartPolicyRules"), why);
+        error.value = Some(rules.len().to_string());
+        errors.push(error);
+    }
+    let allowed = ["Restart", "RestartAllContainers"];
+    for (index, rule) in rules.iter().enumerate() {
+        let (path, action) = (format!("{path}.restartPolicyRules[{index}]"), text(rule, "action"));
+        if !allowed.contains(&action) {
+            let field = format!("{path}.action");
+            errors.push(FieldError::not_supported(field, &action.into(), &allowed.map(Value::from)));
+        }
+        let (codes, operators) = (&rule["exitCodes"], ["In", "NotIn"]);
+        if !codes.is_object() {
+            errors.push(required(format!("{path}.exitCodes"), "must be specified"));
+        } else if !operators.contains(&text(codes, "operator")) {
+            let field = format!("{path}.exitCodes.operator");
+            let allowed = operators.map(Value::from);
+            errors.push(FieldError::not_supported(field, &text(codes, "operator").into(), &allowed));
+        }
+    }
+}
+
+/// Ports of the host that containers of a list at `path` want both.
+pub(super) fn host_ports(containers: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    let mut seen = BTreeSet::new();
+    for (index, container) in containers.iter().enumerate() {
+        for (at, port) in list(container, "ports").iter().enumerate() {
+            let host_port = port["hostPort"].as_i64().unwrap_or(0);
+            let shown = format!("{}/{}/{host_port}", text(port, "protocol"), text(port, "hostIP"));
+            if host_port != 0 && !seen.insert(shown.clone()) {
+                let field = format!("{path}[{index}].ports[{at}].hostPort");
+                errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
+            }
+        }
     }
 }
 
 fn ports(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let mut names = BTreeSet::new();
-    let mut host_ports = BTreeSet::new();
     for (index, port) in list(container, "ports").iter().enumerate() {
         let path = format!("{path}.ports[{index}]");
         let name = text(port, "name");
@@ -63,31 +171,6 @@ fn ports(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let host_port = port["hostPort"].as_i64().unwrap_or(0);
         if host_port != 0 {
             errors.extend(outside(host_port, format!("{path}.hostPort")));
-            let shown = format!("{}/{}/{host_port}", text(port, "protocol"), text(port, "hostIP"));
-            if !host_ports.insert(shown.clone()) {
-                let field = format!("{path}.hostPort");
-                errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &shown.into(), ""));
-            }
-        }
-    }
-}
-
-/// Nothing is negative, and nobody asks for more than they may have.
-fn resources(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    use std::cmp::Ordering;
-    let of = |field: &str| container["resources"][field].as_object().into_iter().flatten();
-    for field in ["limits", "requests"] {
-        for (name, amount) in of(field).filter_map(|(name, amount)| Some((name, amount.as_str()?))) {
-            if machinery::quantity::compare(amount, "0") == Some(Ordering::Less) {
-                let why = "must be greater than or equal to 0";
-                errors.push(invalid(format!("{path}.resources.{field}[{name}]"), amount, why));
-            }
-            let limit = container["resources"]["limits"][name].as_str();
-            let Some(limit) = limit.filter(|_| field == "requests") else { continue };
-            if machinery::quantity::compare(amount, limit) == Some(Ordering::Greater) {
-                let why = format!("must be less than or equal to {name} limit of {limit}");
-                errors.push(invalid(format!("{path}.resources.requests"), amount, why));
-            }
         }
     }
 }
@@ -100,8 +183,19 @@ fn outside(number: i64, field: String) -> Option<FieldError> {
 /// Where the values of variables can come from.
 const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 
-fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn environment(
+    container: &Value,
+    path: &str,
+    volumes: &BTreeMap<String, &Value>,
+    errors: &mut Vec<FieldError>,
+) {
     for (index, variable) in list(container, "env").iter().enumerate() {
+        let name = text(variable, "name");
+        if !name.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=') {
+            let why = "a valid environment variable name must consist only of printable ASCII characters other \
+                       than '='";
+            errors.push(invalid(format!("{path}.env[{index}].name"), name, why));
+        }
         let path = format!("{path}.env[{index}].valueFrom");
         let from = &variable["valueFrom"];
         if !from.is_object() {
@@ -118,6 +212,13 @@ fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
         } else {
             field_ref(&from["fieldRef"], &path, errors);
             resource_ref(&from["resourceFieldRef"], &path, errors);
+            for source in ["configMapKeyRef", "secretKeyRef"] {
+                let key = text(&from[source], "key");
+                let problems = if key.is_empty() { Vec::new() } else { super::config::key_problems(key) };
+                let field = format!("{path}.{source}.key");
+                errors.extend(problems.into_iter().map(|why| invalid(field.clone(), key, why)));
+            }
+            file_ref(&from["fileKeyRef"], &format!("{path}.fileKeyRef"), volumes, errors);
         }
     }
     for (index, source) in list(container, "envFrom").iter().enumerate() {
@@ -126,7 +227,25 @@ fn environment(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let _ = index;
             let why = "must specify one of: `configMapRef` or `secretRef`";
             errors.push(invalid(format!("{path}.envFrom"), "", why));
+        } else if source["configMapRef"].is_object() && source["secretRef"].is_object() {
+            let why = "may not have more than one field specified at a time";
+            errors.push(invalid(format!("{path}.envFrom"), "", why));
         }
+    }
+}
+
+/// A file of a volume that lives as long as the pod.
+fn file_ref(reference: &Value, path: &str, volumes: &BTreeMap<String, &Value>, errors: &mut Vec<FieldError>) {
+    if !reference.is_object() {
+        return;
+    }
+    let (name, field) = (text(reference, "volumeName"), format!("{path}.volumeName"));
+    match volumes.get(name) {
+        None => errors.push(FieldError::new(FieldErrorKind::NotFound, field, &name.into(), "")),
+        Some(volume) if volume["emptyDir"].is_null() => {
+            errors.push(invalid(field, name, "referenced volume must be of type emptyDir"));
+        }
+        Some(_) => {}
     }
 }
 
@@ -143,17 +262,44 @@ fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         "status.podIP",
         "status.podIPs",
     ];
-    let field = text(reference, "fieldPath");
-    let subscript = ["metadata.labels['", "metadata.annotations['"];
-    let known = FIELDS.contains(&field)
-        || subscript.iter().any(|start| field.starts_with(start) && field.ends_with("']"));
-    if !field.is_empty() && !known {
+    /// What a selector of pods can name, too.
+    const SELECTABLE: [&str; 7] = [
+        "metadata.annotations",
+        "metadata.labels",
+        "spec.hostNetwork",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "status.nominatedNodeName",
+        "status.phase",
+    ];
+    let (field, version) = (text(reference, "fieldPath"), text(reference, "apiVersion"));
+    let at = format!("{path}.fieldRef.fieldPath");
+    if field.is_empty() {
+        return;
+    }
+    let subscript = field.strip_suffix("']").and_then(|field| field.split_once("['"));
+    if let Some((map, key)) = subscript {
+        let key = if map == "metadata.annotations" { key.to_lowercase() } else { key.to_owned() };
+        if !matches!(map, "metadata.annotations" | "metadata.labels") {
+            errors.push(invalid(format!("{path}.fieldRef"), map, "does not support subscript"));
+            return;
+        }
+        let problems = qualified_name(&key);
+        let at = format!("{path}.fieldRef");
+        errors.extend(problems.into_iter().map(|why| invalid(at.clone(), key.as_str(), why)));
+    } else if !matches!(version, "" | "v1") {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        errors.push(invalid(at, field, why));
+    } else if SELECTABLE.contains(&field) {
+        errors.push(FieldError::not_supported(at, &field.into(), &FIELDS.map(Value::from)));
+    } else if !FIELDS.contains(&field) {
         let why = format!("error converting fieldPath: field label not supported: {field}");
-        errors.push(invalid(format!("{path}.fieldRef.fieldPath"), field, why));
+        errors.push(invalid(at, field, why));
     }
 }
 
-fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// A resource of a container that a variable or a file can hold.
+pub(super) fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const RESOURCES: [&str; 6] = [
         "limits.cpu",
         "limits.ephemeral-storage",
@@ -170,37 +316,23 @@ fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         let field = format!("{path}.resourceFieldRef.resource");
         errors.push(FieldError::not_supported(field, &resource.into(), &allowed));
     }
-}
-
-fn mounts(container: &Value, path: &str, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
-    let mut places = BTreeSet::new();
-    for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
-        let path = format!("{path}.volumeMounts[{index}]");
-        let (name, place) = (text(mount, "name"), text(mount, "mountPath"));
-        if !volumes.contains(name) {
-            errors.push(FieldError::new(FieldErrorKind::NotFound, format!("{path}.name"), &name.into(), ""));
+    const OF_BYTES: [&str; 13] =
+        ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+    let divisor = text(reference, "divisor");
+    let (allowed, shown): (&[&str], _) = match resource.split_once('.').map(|(_, name)| name) {
+        Some("cpu") => (&["1m", "1"], "1m and 1 are supported with the cpu resource".to_owned()),
+        Some(name) => {
+            let what = match name {
+                "ephemeral-storage" => "local ephemeral storage",
+                "memory" => "memory",
+                _ => "hugepages",
+            };
+            (&OF_BYTES, format!("{} are supported with the {what} resource", OF_BYTES.join(", ")))
         }
-        if !place.is_empty() && !places.insert(place) {
-            errors.push(invalid(format!("{path}.mountPath"), place, "must be unique"));
-        }
-    }
-}
-
-/// A probe or a hook does exactly one thing.
-fn handler(holder: &Value, path: &str, kinds: &[&str], errors: &mut Vec<FieldError>) {
-    if !holder.is_object() {
-        return;
-    }
-    let mut given = kinds.iter().filter(|kind| holder[**kind].is_object());
-    let Some(first) = given.next() else {
-        errors.push(required(path, "must specify a handler type"));
-        return;
+        None => return,
     };
-    if let Some(second) = given.next() {
-        let why = "may not specify more than 1 handler type";
-        errors.push(super::default::forbidden(format!("{path}.{second}"), why));
-    }
-    if *first == "exec" && list(&holder["exec"], "command").is_empty() {
-        errors.push(required(format!("{path}.exec.command"), ""));
+    if !matches!(divisor, "" | "0") && !allowed.contains(&divisor) {
+        let why = format!("only divisor's values {shown}");
+        errors.push(invalid(format!("{path}.resourceFieldRef.divisor"), resource, why));
     }
 }

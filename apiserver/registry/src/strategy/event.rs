@@ -162,7 +162,8 @@ impl Strategy for Events {
         if !self.strict {
             return if prefix { names::path_segment_prefix(name) } else { names::path_segment(name) };
         }
-        names::dns1123_subdomain(if prefix { super::masked(name) } else { name.to_owned() }.as_str())
+        // What follows a prefix makes it a name: `m1.` is none, `m1.x` is.
+        names::dns1123_subdomain(&if prefix { format!("{name}a") } else { name.to_owned() })
     }
 
     fn qualified_finalizers(&self) -> bool {

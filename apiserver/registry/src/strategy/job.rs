@@ -1,13 +1,16 @@
 //! Jobs and CronJobs.
 
-use machinery::field::FieldError;
+use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use machinery::names::validate_labels;
 use serde_json::{Map, Value, json};
 
 use super::default::{invalid, required};
+use super::failure_policy;
 use super::known::{NONE, Rules};
-use super::pod::{default_template, validate_spec};
+use super::pod::default_template;
+use super::pod_spec::validate_spec;
+use super::security::internal;
 use super::workload::labels_of_template;
 
 /// `batch/v1` Job
@@ -16,6 +19,7 @@ pub(super) const JOB: Rules = Rules {
         default_template(&mut object["spec"]["template"]);
         labels_of_template(object);
         let Some(spec) = object["spec"].as_object_mut() else { return };
+        condition_states(spec);
         if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
             spec.insert("completions".into(), 1.into());
         }
@@ -39,11 +43,24 @@ pub(super) const JOB: Rules = Rules {
         errors.extend(validate_spec(&object["spec"]["template"]["spec"], "spec.template.spec"));
         errors.extend(never_always(&object["spec"], "spec"));
         errors.extend(job(&object["spec"]));
+        errors.extend(generated_labels(object));
         errors
     },
     immutable: |object, old| kept(&object["spec"], old),
+    status: Some(super::job_status::check),
     ..NONE
 };
+
+/// A condition of a failure policy holds, unless it says otherwise.
+fn condition_states(spec: &mut Map<String, Value>) {
+    let rules = spec.get_mut("podFailurePolicy").and_then(|policy| policy.get_mut("rules"));
+    for rule in rules.and_then(Value::as_array_mut).into_iter().flatten() {
+        let conditions = rule.get_mut("onPodConditions").and_then(Value::as_array_mut);
+        for condition in conditions.into_iter().flatten().filter(|one| crate::decode::empty(&one["status"])) {
+            condition["status"] = "True".into();
+        }
+    }
+}
 
 /// `batch/v1` CronJob
 pub(super) const CRON_JOB: Rules = Rules {
@@ -55,6 +72,21 @@ pub(super) const CRON_JOB: Rules = Rules {
         errors.extend(schedule(object));
         errors.extend(validate_spec(&job["template"]["spec"], "spec.jobTemplate.spec.template.spec"));
         errors.extend(never_always(job, "spec.jobTemplate.spec"));
+        let path = "spec.jobTemplate.spec";
+        if job["completionMode"] == "Indexed" && job["completions"].is_null() {
+            errors.push(required(format!("{path}.completions"), "when completion mode is Indexed"));
+        }
+        failure_policy::success(job, path, &mut errors);
+        failure_policy::check(job, path, &mut errors);
+        if !job["selector"].is_null() {
+            let why = "`selector` will be auto-generated";
+            errors.push(invalid(format!("{path}.selector"), job["selector"].clone(), why));
+        }
+        if job["manualSelector"] == true {
+            let allowed = ["nil".into(), "false".into()];
+            let field = format!("{path}.manualSelector");
+            errors.push(FieldError::not_supported(field, &true.into(), &allowed));
+        }
         errors
     },
     ..NONE
@@ -70,16 +102,25 @@ fn schedule(object: &Value) -> Vec<FieldError> {
         let why = format!("must be no more than {CRON_JOB_NAME_MAX} characters");
         errors.push(invalid("metadata.name", meta::name(object), why));
     }
-    let text = object["spec"]["schedule"].as_str().unwrap_or_default();
-    let fields = text.split_whitespace().count();
-    if !text.is_empty() && !text.starts_with('@') && fields != 5 {
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let why = format!("expected exactly 5 fields, found {}: [{}]", fields.len(), fields.join(" "));
+    let spec = &object["spec"];
+    let text = spec["schedule"].as_str().unwrap_or_default();
+    if text.contains("TZ") {
+        let why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        errors.push(invalid("spec.schedule", text, why));
+    } else if !text.is_empty()
+        && let Err(why) = super::cron::check(text)
+    {
         errors.push(invalid("spec.schedule", text, why));
     }
-    if object["spec"]["timeZone"] == "" {
-        errors.push(invalid("spec.timeZone", "", "timeZone must be nil or non-empty string"));
-    }
+    let why = match spec["timeZone"].as_str() {
+        Some("") => "timeZone must be nil or non-empty string".to_owned(),
+        Some(zone) if zone.eq_ignore_ascii_case("local") => {
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
+        }
+        Some(zone) if !super::cron::is_zone(zone) => format!("unknown time zone {zone}"),
+        _ => return errors,
+    };
+    errors.push(invalid("spec.timeZone", spec["timeZone"].clone(), why));
     errors
 }
 
@@ -102,7 +143,13 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
         errors.push(invalid("spec.managedBy", spec["managedBy"].clone(), "field is immutable"));
     }
     if spec["successPolicy"] != before["successPolicy"] {
-        errors.push(success_error(&spec["successPolicy"], "field is immutable"));
+        let policy = &spec["successPolicy"];
+        errors.push(internal(
+            "spec.successPolicy".into(),
+            "?batch.SuccessPolicy",
+            policy,
+            "field is immutable",
+        ));
     }
     // A Job that has not started yet can still be placed elsewhere.
     let idle = before["suspend"] == true && old["status"]["startTime"].is_null();
@@ -124,58 +171,26 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
         }
         template
     };
+    if spec["podFailurePolicy"] != before["podFailurePolicy"] {
+        let (field, policy) = ("spec.podFailurePolicy".to_owned(), &spec["podFailurePolicy"]);
+        errors.push(internal(field, "?batch.PodFailurePolicy", policy, "field is immutable"));
+    }
     if template(spec) != template(before) {
-        let field = if idle { "spec.template.spec" } else { "spec.template" };
-        errors.push(invalid(field, Value::Null, "field is immutable"));
+        let why = "field is immutable";
+        let (field, ty, value) = match idle {
+            true => ("spec.template.spec", "core.PodSpec", &spec["template"]["spec"]),
+            false => ("spec.template", "core.PodTemplateSpec", &spec["template"]),
+        };
+        errors.push(internal(field.into(), ty, value, why));
     }
     errors
 }
 
-/// An error of the success policy, which is shown with the fields of the internal type.
-fn success_error(policy: &Value, why: &str) -> FieldError {
-    let mut error = invalid("spec.successPolicy", Value::Null, why);
-    if policy.is_object() {
-        let rules = policy["rules"].as_array().into_iter().flatten().map(|rule| {
-            let (indexes, count) = (&rule["succeededIndexes"], &rule["succeededCount"]);
-            format!("{{\"SucceededIndexes\":{indexes},\"SucceededCount\":{count}}}")
-        });
-        error.value = Some(format!("{{\"Rules\":[{}]}}", rules.collect::<Vec<_>>().join(",")));
-    }
-    error
-}
-
-/// When an Indexed Job has done enough.
-fn success_policy(spec: &Value, errors: &mut Vec<FieldError>) {
-    let policy = &spec["successPolicy"];
-    if !policy.is_object() {
-        return;
-    }
-    if spec["completionMode"] != "Indexed" {
-        errors.push(success_error(policy, "requires indexed completion mode"));
-        return;
-    }
-    let rules = policy["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if rules.is_empty() {
-        let why = "at least one rules must be specified when the successPolicy is specified";
-        errors.push(required("spec.successPolicy.rules", why));
-    }
-    for (index, rule) in rules.iter().enumerate() {
-        let path = format!("spec.successPolicy.rules[{index}]");
-        if rule["succeededIndexes"].is_null() && rule["succeededCount"].is_null() {
-            let why = "at least one of succeededCount or succeededIndexes must be specified";
-            errors.push(required(path.clone(), why));
-        }
-        if let (Some(count), Some(all)) = (rule["succeededCount"].as_i64(), spec["completions"].as_i64())
-            && count > all
-        {
-            let why = format!("must be less than or equal to {all} (the number of specified completions)");
-            errors.push(invalid(format!("{path}.succeededCount"), count, why));
-        }
-    }
-}
-
 /// More pods at a time an Indexed Job cannot have.
 const INDEXED_PARALLELISM_MAX: i64 = 100_000;
+
+/// The name of what looks after a Job, in bytes.
+const MANAGER_MAX: usize = 63;
 
 /// The label by which a Job knows its pods.
 const OWN_PODS: &str = "batch.kubernetes.io/controller-uid";
@@ -200,6 +215,29 @@ fn own_pods(spec: &Value) -> Vec<FieldError> {
     if !fits {
         let why = "`selector` does not match template `labels`";
         errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
+    }
+    errors
+}
+
+/// The labels of the template by which the server knows a Job's pods are the server's.
+fn generated_labels(object: &Value) -> Vec<FieldError> {
+    if object["spec"]["manualSelector"] == true {
+        return Vec::new();
+    }
+    let labels = &object["spec"]["template"]["metadata"]["labels"];
+    let (uid, name) = (meta::uid(object), meta::name(object));
+    let wanted = [
+        ("controller-uid", uid),
+        ("job-name", name),
+        (OWN_PODS, uid),
+        ("batch.kubernetes.io/job-name", name),
+    ];
+    let mut errors = Vec::new();
+    for (key, value) in wanted {
+        if !value.is_empty() && labels[key].as_str().is_some_and(|found| found != value) {
+            let field = format!("spec.template.metadata.labels[{key}]");
+            errors.push(invalid(field, labels.clone(), format!("must be '{value}'")));
+        }
     }
     errors
 }
@@ -238,8 +276,13 @@ fn job(spec: &Value) -> Vec<FieldError> {
         let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         errors.push(invalid("spec.managedBy", manager, why));
     }
+    if spec["managedBy"].as_str().is_some_and(|manager| manager.len() > MANAGER_MAX) {
+        let why = format!("may not be more than {MANAGER_MAX} bytes");
+        errors.push(FieldError::bare(FieldErrorKind::TooLong, "spec.managedBy", why));
+    }
     errors.extend(own_pods(spec));
-    success_policy(spec, &mut errors);
+    failure_policy::success(spec, "spec", &mut errors);
+    failure_policy::check(spec, "spec", &mut errors);
     if spec["podFailurePolicy"].is_object() && spec["template"]["spec"]["restartPolicy"] == "OnFailure" {
         let why = "only \"Never\" is supported when podFailurePolicy is specified";
         errors.push(invalid("spec.template.spec.restartPolicy", "OnFailure", why));

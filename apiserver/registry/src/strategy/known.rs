@@ -1,6 +1,7 @@
 //! Kinds of the table in [`crate::kinds`]: what the table and the structure say, and rules where there are some.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use machinery::field::FieldError;
 use machinery::{meta, types};
@@ -8,8 +9,8 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::{
-    Generation, Strategy, admission, autoscaler, certificate, job, network, node, pod, service, storage,
-    workload,
+    Generation, Strategy, admission, autoscaler, certificate, classes, endpoints, gated, job, network, node,
+    pod, quota, service, storage, workload,
 };
 use crate::context::Subresource;
 use crate::definition::Structure;
@@ -34,6 +35,10 @@ pub(super) struct Rules {
     pub(super) validate_part: fn(Subresource, &Value, &Value) -> Vec<FieldError>,
     /// What an update must not change.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
+    /// What is wrong with an update of the status, of kinds whose status is looked at alone.
+    pub(super) status: Option<fn(&Value, &Value) -> Vec<FieldError>>,
+    /// What the server keeps at each update of the status.
+    pub(super) prepare_status: fn(&mut Value, &Value),
 }
 
 /// No rules.
@@ -46,6 +51,8 @@ pub(super) const NONE: Rules = Rules {
     validate_new: |_| Vec::new(),
     validate_part: |_, _, _| Vec::new(),
     immutable: |_, _| Vec::new(),
+    status: None,
+    prepare_status: |_, _| {},
 };
 
 /// The strategy of a kind of the table.
@@ -75,6 +82,14 @@ impl Known {
             ("apps", "StatefulSet") => workload::STATEFUL_SET,
             ("batch", "Job") => job::JOB,
             ("batch", "CronJob") => job::CRON_JOB,
+            ("", "Endpoints") => endpoints::ENDPOINTS,
+            ("discovery.k8s.io", "EndpointSlice") => endpoints::SLICE,
+            ("", "LimitRange") => quota::LIMIT_RANGE,
+            ("", "ResourceQuota") => quota::QUOTA,
+            ("policy", "PodDisruptionBudget") => workload::BUDGET,
+            ("storage.k8s.io", "StorageClass") => classes::STORAGE,
+            ("node.k8s.io", "RuntimeClass") => classes::RUNTIME,
+            ("scheduling.k8s.io", "PriorityClass") => classes::PRIORITY,
             ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
             ("networking.k8s.io", "Ingress") => network::INGRESS,
             ("networking.k8s.io", "IngressClass") => network::INGRESS_CLASS,
@@ -116,20 +131,22 @@ impl Known {
 
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
-        errors.extend((self.rules.validate)(object));
+        // What the structure says already need not be said twice.
+        let said: HashSet<String> = errors.iter().map(ToString::to_string).collect();
+        let others = (self.rules.validate)(object).into_iter();
+        errors.extend(others.filter(|error| said.is_empty() || !said.contains(&error.to_string())));
         errors
     }
 }
 
 /// Fields that stay as they are, by kind.
-const IMMUTABLE: [(&str, &str); 14] = [
+const IMMUTABLE: [(&str, &str); 13] = [
     ("ControllerRevision", "data"),
     ("EndpointSlice", "addressType"),
     ("IPAddress", "spec.parentRef"),
     ("IngressClass", "spec.controller"),
     ("Job", "spec.completionMode"),
     ("Job", "spec.selector"),
-    ("Job", "spec.podFailurePolicy"),
     ("Job", "spec.backoffLimitPerIndex"),
     ("PriorityClass", "preemptionPolicy"),
     ("RuntimeClass", "handler"),
@@ -150,6 +167,13 @@ impl Strategy for Known {
         (self.rules.normalize)(object);
     }
 
+    fn admit_create(&self, object: &mut Value, find: &super::Find<'_>) -> Result<(), String> {
+        match self.kind.kind {
+            "Pod" => pod::admit(object, find),
+            _ => Ok(()),
+        }
+    }
+
     /// Clients do not write a status when they create; only what kubelets register comes with theirs.
     fn prepare_create(&self, object: &mut Value) {
         if self.kind.status && self.kind.kind != "Node" {
@@ -164,6 +188,7 @@ impl Strategy for Known {
                 _ => {}
             }
         }
+        gated::forget(self.kind.kind, object);
         (self.rules.prepare)(object);
     }
 
@@ -174,10 +199,14 @@ impl Strategy for Known {
     }
 
     fn prepare_update(&self, object: &mut Value, old: &Value) {
+        gated::forget(self.kind.kind, object);
         (self.rules.prepare_update)(object, old);
     }
 
     fn prepare_part_update(&self, part: Subresource, object: &mut Value, old: &Value, now: &str) {
+        if part == Subresource::Status {
+            (self.rules.prepare_status)(object, old);
+        }
         (self.rules.prepare_part)(part, object, old, now);
     }
 
@@ -186,7 +215,10 @@ impl Strategy for Known {
     }
 
     fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        let mut errors = self.validate_update(object, old);
+        let mut errors = match self.rules.status {
+            Some(check) => check(object, old),
+            None => self.validate_update(object, old),
+        };
         errors.extend((self.rules.validate_part)(Subresource::Status, object, old));
         errors
     }

@@ -4,22 +4,38 @@ mod addresses;
 mod admission;
 mod autoscaler;
 mod certificate;
+mod classes;
 mod config;
 mod container;
+mod counters;
+mod cron;
 mod default;
 mod definition;
+mod endpoints;
 mod event;
+mod failure_policy;
+mod gated;
+mod indexes;
 mod job;
+mod job_status;
 mod known;
 mod lease;
+mod mount;
 mod namespace;
 mod network;
 mod node;
 mod pod;
+mod pod_annotations;
 mod pod_part;
+mod pod_spec;
+mod pod_status;
 mod pod_update;
+mod probe;
+mod quota;
 mod rbac;
+mod resources;
 mod scheduling;
+mod security;
 mod service;
 mod service_account;
 mod storage;
@@ -53,6 +69,9 @@ pub(crate) enum Generation {
     All,
 }
 
+/// Finds an object of the cluster by its group, plural and name.
+pub(crate) type Find<'f> = dyn Fn(&str, &str, &str) -> Option<Value> + 'f;
+
 /// The rules of one kind.
 pub(crate) trait Strategy: Send + Sync {
     /// Defaults and normal forms that the client counts as having written.
@@ -63,6 +82,14 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// What the server notes of who creates the object.
     fn requested_by(&self, _object: &mut Value, _user: &crate::context::User) {}
+
+    /// Why an object cannot be made as things are, and what the classes that it names add to it.
+    ///
+    /// # Errors
+    /// The reason.
+    fn admit_create(&self, _object: &mut Value, _find: &Find<'_>) -> Result<(), String> {
+        Ok(())
+    }
 
     /// What the server sets at creation, after field ownership was noted.
     fn prepare_create(&self, _object: &mut Value) {}

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::default::invalid;
 use super::{Strategy, masked};
+use crate::context::Subresource;
 
 /// `v1.Namespace`
 pub(crate) struct Namespaces;
@@ -61,6 +62,13 @@ impl Strategy for Namespaces {
             }
         }
         errors
+    }
+
+    fn prepare_part_update(&self, part: Subresource, object: &mut Value, _old: &Value, _now: &str) {
+        if part == Subresource::Status && crate::decode::empty(&object["status"]["phase"]) {
+            object["status"]["phase"] =
+                if meta::is_deleting(object) { "Terminating" } else { "Active" }.into();
+        }
     }
 
     fn validate_status_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {

@@ -1,6 +1,10 @@
 //! Network policies and ingresses.
 
-use machinery::field::FieldError;
+use std::net::IpAddr;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names::dns1123_subdomain;
+use machinery::types::cidr_problem;
 use serde_json::{Value, json};
 
 use super::default::{forbidden, invalid, required};
@@ -29,7 +33,60 @@ pub(super) const NETWORK_POLICY: Rules = Rules {
 };
 
 /// `networking.k8s.io/v1` Ingress
-pub(super) const INGRESS: Rules = Rules { validate: ingress, ..NONE };
+pub(super) const INGRESS: Rules = Rules {
+    validate: ingress,
+    validate_new: |ingress| {
+        const CLASS: &str = "kubernetes.io/ingress.class";
+        let (older, newer) =
+            (&ingress["metadata"]["annotations"][CLASS], &ingress["spec"]["ingressClassName"]);
+        if older.is_null() || newer.is_null() || older == newer {
+            return Vec::new();
+        }
+        let why = "must match `ingressClassName` when both are specified";
+        vec![invalid(format!("annotations.{CLASS}"), older.clone(), why)]
+    },
+    status: Some(|ingress, _| balancers(&ingress["status"], &Value::Null)),
+    ..NONE
+};
+
+/// Where a load balancer can be reached. `spec`: that of a Service, which says how addresses are used.
+pub(super) fn balancers(status: &Value, spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let found = list(&status["loadBalancer"], "ingress");
+    let path = "status.loadBalancer.ingress";
+    if !found.is_empty() && !spec.is_null() && spec["type"] != "LoadBalancer" {
+        let why = "may only be used when `spec.type` is 'LoadBalancer'";
+        errors.push(forbidden(path, why));
+    }
+    for (index, ingress) in found.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        let (address, host) = (text(ingress, "ip"), text(ingress, "hostname"));
+        if let Some(why) = machinery::types::address_problem(address).filter(|_| !address.is_empty()) {
+            errors.push(invalid(format!("{path}.ip"), address, why));
+        }
+        let mode = ingress["ipMode"].as_str();
+        if !address.is_empty() && mode.is_none() && spec["type"] == "LoadBalancer" {
+            errors.push(required(format!("{path}.ipMode"), "must be specified when `ip` is set"));
+        } else if let Some(mode) = mode {
+            let field = format!("{path}.ipMode");
+            if address.is_empty() {
+                errors.push(forbidden(field, "may not be specified when `ip` is not set"));
+            } else if !["Proxy", "VIP"].contains(&mode) {
+                let allowed = ["Proxy", "VIP"].map(Value::from);
+                errors.push(FieldError::not_supported(field, &mode.into(), &allowed));
+            }
+        }
+        if !host.is_empty() {
+            let field = format!("{path}.hostname");
+            let problems = dns1123_subdomain(host);
+            errors.extend(problems.into_iter().map(|why| invalid(field.clone(), host, why)));
+            if host.parse::<IpAddr>().is_ok() {
+                errors.push(invalid(field, host, "must be a DNS name, not an IP address"));
+            }
+        }
+    }
+    errors
+}
 
 /// `networking.k8s.io/v1` IngressClass
 pub(super) const INGRESS_CLASS: Rules = Rules { validate: ingress_class, ..NONE };
@@ -52,13 +109,45 @@ fn rules(spec: &Value, direction: &str, peers: &str, errors: &mut Vec<FieldError
             let path = format!("{path}.{peers}[{index}]");
             let selected = !peer["podSelector"].is_null() || !peer["namespaceSelector"].is_null();
             match (selected, peer["ipBlock"].is_object()) {
-                (false, false) => errors.push(required(path, "must specify a peer")),
+                (false, false) => errors.push(required(path.clone(), "must specify a peer")),
                 (true, true) => {
                     let why = "may not specify both ipBlock and another peer";
-                    errors.push(forbidden(path, why));
+                    errors.push(forbidden(path.clone(), why));
                 }
                 _ => {}
             }
+            block(&peer["ipBlock"], &format!("{path}.ipBlock"), errors);
+        }
+    }
+}
+
+/// A range of addresses, and smaller ones inside that are left out.
+fn block(block: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if !block.is_object() {
+        return;
+    }
+    let cidr = text(block, "cidr");
+    let parse = |text: &str| {
+        let (address, bits) = text.split_once('/')?;
+        Some((address.parse::<IpAddr>().ok()?, bits.parse::<u32>().ok()?))
+    };
+    for (index, except) in list(block, "except").iter().filter_map(Value::as_str).enumerate() {
+        let field = format!("{path}.except[{index}]");
+        if cidr_problem(except).is_some() {
+            continue;
+        }
+        let (Some((outer, length)), Some((inner, longer))) = (parse(cidr), parse(except)) else { continue };
+        let inside = match (outer, inner) {
+            (IpAddr::V4(outer), IpAddr::V4(inner)) => {
+                u32::from(outer).checked_shr(32 - length) == u32::from(inner).checked_shr(32 - length)
+            }
+            (IpAddr::V6(outer), IpAddr::V6(inner)) => {
+                u128::from(outer).checked_shr(128 - length) == u128::from(inner).checked_shr(128 - length)
+            }
+            _ => false,
+        };
+        if !inside || longer <= length {
+            errors.push(invalid(field, except, "must be a strict subset of `cidr`"));
         }
     }
 }
@@ -66,10 +155,15 @@ fn rules(spec: &Value, direction: &str, peers: &str, errors: &mut Vec<FieldError
 /// A range of ports begins with a number.
 fn ports(port: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let Some(end) = port["endPort"].as_i64() else { return };
+    if let Some(start) = port["port"].as_i64() {
+        // A real server, too, shows the first port here.
+        let why = "must be greater than or equal to `port`";
+        errors.extend((end < start).then(|| invalid(format!("{path}.endPort"), start, why)));
+        return;
+    }
     let why = match &port["port"] {
         Value::Null => "may not be specified when `port` is not specified",
         Value::String(_) => "may not be specified when `port` is non-numeric",
-        start if start.as_i64().is_some_and(|start| end < start) => "must be greater than or equal to `port`",
         _ => return,
     };
     errors.push(invalid(format!("{path}.endPort"), end, why));
@@ -84,7 +178,20 @@ fn ingress(ingress: &Value) -> Vec<FieldError> {
     if spec["defaultBackend"].is_object() {
         backend(&spec["defaultBackend"], "spec.defaultBackend", &mut errors);
     }
+    for (index, tls) in list(spec, "tls").iter().enumerate() {
+        for (at, host) in list(tls, "hosts").iter().filter_map(Value::as_str).enumerate() {
+            host_name(host, &format!("spec.tls[{index}].hosts[{at}]"), &mut errors);
+        }
+    }
     for (index, rule) in list(spec, "rules").iter().enumerate() {
+        let host = text(rule, "host");
+        if host.parse::<IpAddr>().is_ok() {
+            let why = "must be a DNS name, not an IP address";
+            errors.push(invalid(format!("spec.rules[{index}].host"), host, why));
+        }
+        if !host.is_empty() {
+            host_name(host, &format!("spec.rules[{index}].host"), &mut errors);
+        }
         let path = format!("spec.rules[{index}].http");
         if !rule["http"].is_object() {
             continue;
@@ -100,6 +207,37 @@ fn ingress(ingress: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// The name of a host, or of all below a domain.
+fn host_name(host: &str, path: &str, errors: &mut Vec<FieldError>) {
+    let problems = if host.contains('*') { wildcard(host) } else { dns1123_subdomain(host) };
+    errors.extend(problems.into_iter().map(|why| invalid(path, host, why)));
+}
+
+fn wildcard(host: &str) -> Vec<String> {
+    let rest = host.strip_prefix("*.").unwrap_or_default();
+    if dns1123_subdomain(rest).is_empty() {
+        return Vec::new();
+    }
+    let why = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
+               consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character \
+               (e.g. '*.example.com', regex used for validation is \
+               '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    vec![why.to_owned()]
+}
+
+/// What paths that are compared step by step must not contain, anywhere and at their end.
+const ODD_STEPS: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
+const ODD_ENDS: [&str; 2] = ["/..", "/."];
+
+fn steps(path: &str, field: &str, errors: &mut Vec<FieldError>) {
+    for odd in ODD_STEPS.into_iter().filter(|odd| path.contains(odd)) {
+        errors.push(invalid(field, path, format!("must not contain '{odd}'")));
+    }
+    for odd in ODD_ENDS.into_iter().filter(|odd| path.ends_with(odd)) {
+        errors.push(invalid(field, path, format!("cannot end with '{odd}'")));
+    }
+}
+
 fn http_path(one: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
     match one["pathType"].as_str() {
@@ -107,6 +245,7 @@ fn http_path(one: &Value, path: &str, errors: &mut Vec<FieldError>) {
         Some("Exact" | "Prefix") if !text(one, "path").starts_with('/') => {
             errors.push(invalid(format!("{path}.path"), text(one, "path"), "must be an absolute path"));
         }
+        Some("Exact" | "Prefix") => steps(text(one, "path"), &format!("{path}.path"), errors),
         Some("ImplementationSpecific")
             if !text(one, "path").is_empty() && !text(one, "path").starts_with('/') =>
         {
@@ -149,6 +288,9 @@ fn service_port(port: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// The name of a controller of ingresses, in bytes.
+const CONTROLLER_MAX: usize = 250;
+
 fn ingress_class(class: &Value) -> Vec<FieldError> {
     let spec = &class["spec"];
     let mut errors = Vec::new();
@@ -161,6 +303,10 @@ fn ingress_class(class: &Value) -> Vec<FieldError> {
     } else if !prefixed {
         let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         errors.push(invalid("spec.controller", controller, why));
+    }
+    if controller.len() > CONTROLLER_MAX {
+        let why = format!("may not be more than {CONTROLLER_MAX} bytes");
+        errors.push(FieldError::bare(FieldErrorKind::TooLong, "spec.controller", why));
     }
     let parameters = &spec["parameters"];
     if parameters.is_object() {

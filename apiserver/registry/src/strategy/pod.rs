@@ -1,33 +1,37 @@
 //! Pods and their templates: defaults that depend on other fields, and what kube-apiserver checks first.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use machinery::field::{FieldError, FieldErrorKind};
-use machinery::names;
+use machinery::quantity;
 use serde_json::{Map, Value, json};
 
-use super::default::{invalid, required};
+use super::classes::PRIORITIES;
+use super::default::forbidden;
 use super::known::{NONE, Rules};
-use super::{container, pod_part, pod_update, scheduling, volume};
+use super::pod_spec::validate_spec;
+use super::{pod_annotations, pod_part, pod_status, pod_update, scheduling};
 
 /// `v1.Pod`
 pub(super) const POD: Rules = Rules {
     normalize: |pod| {
         pod_addresses(pod);
+        pod_annotations::forget(pod);
         let Some(spec) = pod.get_mut("spec") else { return };
         for container in containers_mut(spec) {
             requests(container);
         }
-        default_spec(spec);
+        pod_requests(spec);
+        default_spec(spec, true);
         if let Some(spec) = spec.as_object_mut() {
             spec.entry("enableServiceLinks").or_insert(true.into());
         }
     },
     prepare: |pod| {
+        pod_annotations::app_armor_fields(pod);
         let quality = quality(&pod["spec"]);
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
         gate(pod);
-        prioritize(&mut pod["spec"]);
+        scheduling::merge_label_keys(pod);
         tolerate(&mut pod["spec"]);
     },
     prepare_update: |pod, old| {
@@ -40,24 +44,62 @@ pub(super) const POD: Rules = Rules {
         }
         tolerate(&mut pod["spec"]);
     },
-    validate: |pod| validate_spec(&pod["spec"], "spec"),
+    validate: |pod| {
+        let mut errors = pod_annotations::check(pod);
+        errors.extend(validate_spec(&pod["spec"], "spec"));
+        tokens(&pod["spec"], &mut errors);
+        errors
+    },
     validate_new: |pod| {
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
         let placed = pod["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
         let why = "cannot be set until all schedulingGates have been cleared";
         let mut errors = Vec::new();
-        if gated && placed {
-            errors.push(super::default::forbidden("spec.nodeName", why));
-        }
         if pod["spec"]["ephemeralContainers"].as_array().is_some_and(|list| !list.is_empty()) {
-            errors.push(super::default::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+            errors.push(forbidden("spec.ephemeralContainers", "cannot be set on create"));
         }
+        if gated && placed {
+            errors.push(forbidden("spec.nodeName", why));
+        }
+        errors.extend(pod_annotations::app_armor_agrees(pod));
         errors
     },
     prepare_part: pod_part::prepare,
     validate_part: pod_part::validate,
-    immutable: pod_update::kept,
+    immutable: |pod, old| {
+        let mut errors = pod_annotations::kept(pod, old);
+        errors.extend(pod_update::kept(pod, old));
+        errors
+    },
+    status: Some(pod_status::check),
+    prepare_status: |pod, old| {
+        if crate::decode::empty(&pod["status"]["qosClass"]) {
+            pod["status"]["qosClass"] = old["status"]["qosClass"].clone();
+        }
+        let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+        for field in ["deletionTimestamp", "ownerReferences"] {
+            match old["metadata"].get(field) {
+                Some(value) => drop(metadata.insert(field.into(), value.clone())),
+                None => drop(metadata.remove(field)),
+            }
+        }
+    },
 };
+
+/// A token is that of an account.
+fn tokens(spec: &Value, errors: &mut Vec<machinery::field::FieldError>) {
+    if !crate::decode::empty(&spec["serviceAccountName"]) {
+        return;
+    }
+    for (index, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
+        for (at, source) in volume["projected"]["sources"].as_array().into_iter().flatten().enumerate() {
+            if !source["serviceAccountToken"].is_null() {
+                let field = format!("spec.volumes[{index}].projected.sources[{at}].serviceAccountToken");
+                errors.push(forbidden(field, "must not be specified when serviceAccountName is not set"));
+            }
+        }
+    }
+}
 
 /// The first of `podIPs` and `podIP` are the same address.
 fn pod_addresses(pod: &mut Value) {
@@ -70,6 +112,7 @@ fn pod_addresses(pod: &mut Value) {
         (Some(address), None) => {
             status.insert("podIPs".into(), json!([{"ip": address}]));
         }
+        (None, Some(first)) => drop(status.insert("podIP".into(), first.into())),
         (Some(address), Some(first)) if address != first => {
             status.insert("podIPs".into(), json!([{"ip": address}]));
         }
@@ -108,23 +151,66 @@ pub(super) const POD_TEMPLATE: Rules = Rules {
     ..NONE
 };
 
-/// The classes that every cluster has, and their priorities.
-const CLASSES: [(&str, i64); 2] =
-    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+/// What the classes that a pod names say of its priority and of what its runtime needs.
+pub(super) fn admit(pod: &mut Value, find: &super::Find<'_>) -> Result<(), String> {
+    let Some(spec) = pod["spec"].as_object_mut() else { return Ok(()) };
+    prioritize(spec, find)?;
+    let given = spec.get("overhead").filter(|overhead| !crate::decode::empty(overhead)).cloned();
+    let Some(name) = spec.get("runtimeClassName").and_then(Value::as_str) else {
+        return match given {
+            Some(_) => {
+                Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+                    .into())
+            }
+            None => Ok(()),
+        };
+    };
+    let Some(class) = find("node.k8s.io", "runtimeclasses", name) else {
+        return Err(format!("pod rejected: RuntimeClass \"{name}\" not found"));
+    };
+    match (given, class["overhead"]["podFixed"].clone()) {
+        (Some(_), Value::Null) => {
+            Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead".into())
+        }
+        (Some(given), fixed) if given != fixed => {
+            Err("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead".into())
+        }
+        (None, fixed) if !fixed.is_null() => {
+            spec.insert("overhead".into(), fixed);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A pod without a class has the priority 0.
-fn prioritize(spec: &mut Value) {
-    let class = spec["priorityClassName"].as_str().unwrap_or_default();
-    let priority = match CLASSES.iter().find(|(name, _)| *name == class) {
-        Some((_, priority)) => *priority,
-        None if class.is_empty() => 0,
-        // What others are worth is not looked up: nothing here schedules.
-        None => return,
+fn prioritize(spec: &mut Map<String, Value>, find: &super::Find<'_>) -> Result<(), String> {
+    const LOWER: &str = "PreemptLowerPriority";
+    const WHY: &str = "must not be provided in pod spec; priority admission controller computed";
+    let class = spec.get("priorityClassName").and_then(Value::as_str).unwrap_or_default();
+    let known = PRIORITIES.iter().find(|(name, _)| *name == class).map(|(_, priority)| *priority);
+    let (priority, policy) = match known {
+        Some(priority) => (priority, LOWER.to_owned()),
+        None if class.is_empty() => (0, LOWER.to_owned()),
+        None => {
+            let Some(found) = find("scheduling.k8s.io", "priorityclasses", class) else {
+                return Err(format!("no PriorityClass with name {class} was found"));
+            };
+            let policy = found["preemptionPolicy"].as_str().unwrap_or(LOWER).to_owned();
+            (found["value"].as_i64().unwrap_or(0), policy)
+        }
     };
-    if let Some(spec) = spec.as_object_mut() {
-        spec.insert("priority".into(), priority.into());
-        spec.entry("preemptionPolicy").or_insert_with(|| "PreemptLowerPriority".into());
+    let tail = "from the given PriorityClass name";
+    if let Some(given) = spec.get("priority").and_then(Value::as_i64).filter(|given| *given != priority) {
+        return Err(format!("the integer value of priority ({given}) {WHY} {priority} {tail}"));
     }
+    if let Some(given) = spec.get("preemptionPolicy").and_then(Value::as_str).filter(|given| *given != policy)
+    {
+        return Err(format!("the string value of PreemptionPolicy ({given}) {WHY} {policy} {tail}"));
+    }
+    spec.insert("priority".into(), priority.into());
+    spec.insert("preemptionPolicy".into(), policy.into());
+    Ok(())
 }
 
 /// For this long a pod stays on a node that is not ready or cannot be reached.
@@ -161,17 +247,26 @@ fn containers_mut(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
 /// Defaults of a pod template.
 pub(super) fn default_template(template: &mut Value) {
     if let Some(spec) = template.get_mut("spec") {
-        default_spec(spec);
+        default_spec(spec, false);
     }
 }
 
-fn default_spec(spec: &mut Value) {
-    let host_network = spec["hostNetwork"] == true;
-    if spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
+/// `is_pod`: it is a pod's, not that of a template.
+fn default_spec(spec: &mut Value, is_pod: bool) {
+    let host_network = spec["hostNetwork"] == true && is_pod;
+    if is_pod && spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
         spec["terminationGracePeriodSeconds"] = 1.into();
     }
     for container in containers_mut(spec) {
         let Some(container) = container.as_object_mut() else { continue };
+        for list in ["limits", "requests"] {
+            let amounts = container.get_mut("resources").and_then(|resources| resources.get_mut(list));
+            amounts
+                .and_then(Value::as_object_mut)
+                .into_iter()
+                .flatten()
+                .for_each(|(_, amount)| whole_milli(amount));
+        }
         if !container.contains_key("imagePullPolicy") {
             let policy = pull_policy(container.get("image").and_then(Value::as_str).unwrap_or_default());
             container.insert("imagePullPolicy".into(), policy.into());
@@ -182,6 +277,11 @@ fn default_spec(spec: &mut Value) {
                 port["hostPort"] = port["containerPort"].clone();
             }
         }
+    }
+    for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(image) = volume.get_mut("image").and_then(Value::as_object_mut) else { continue };
+        let policy = pull_policy(image.get("reference").and_then(Value::as_str).unwrap_or_default());
+        image.entry("pullPolicy").or_insert_with(|| policy.into());
     }
     for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(volume) = volume.as_object_mut().filter(|volume| volume.keys().eq(["name"])) else {
@@ -199,11 +299,25 @@ fn default_spec(spec: &mut Value) {
     }
 }
 
+/// Nothing smaller than a thousandth is given out.
+fn whole_milli(amount: &mut Value) {
+    let Some(text) = amount.as_str().filter(|text| text.ends_with(['u', 'n'])) else { return };
+    let Some(value) = quantity::nanos(text) else { return };
+    let milli = value.div_euclid(1_000_000) + i128::from(value.rem_euclid(1_000_000) != 0);
+    *amount = quantity::canonical(&format!("{milli}m")).unwrap_or_default().into();
+}
+
 /// Images that may change are pulled each time.
 fn pull_policy(image: &str) -> &'static str {
     let (image, digest) = image.split_once('@').map_or((image, false), |(image, _)| (image, true));
     let name = image.rsplit('/').next().unwrap_or_default();
-    let tag = name.split_once(':').map_or("latest", |(_, tag)| tag);
+    let (path, tag) = name.split_once(':').unwrap_or((name, "latest"));
+    // What cannot be read has no tag.
+    let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    let readable = !path.is_empty() && path.bytes().all(good) && !image.contains(char::is_whitespace);
+    if !readable {
+        return "IfNotPresent";
+    }
     if tag == "latest" && !digest { "Always" } else { "IfNotPresent" }
 }
 
@@ -217,10 +331,48 @@ fn requests(container: &mut Value) {
     }
 }
 
+/// What the containers of a pod ask for together, in units of 10⁻⁹.
+pub(super) fn sums(spec: &Value) -> BTreeMap<String, i128> {
+    let mut sums = BTreeMap::new();
+    for container in spec["containers"].as_array().into_iter().flatten() {
+        for (name, amount) in container["resources"]["requests"].as_object().into_iter().flatten() {
+            let value = amount.as_str().and_then(quantity::nanos).unwrap_or(0);
+            let sum: &mut i128 = sums.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(value);
+        }
+    }
+    sums
+}
+
+/// What a pod is limited to as a whole, it asks for, unless its containers ask for less.
+fn pod_requests(spec: &mut Value) {
+    let limits = spec["resources"]["limits"].as_object().cloned().unwrap_or_default();
+    if limits.is_empty() {
+        return;
+    }
+    let asked = sums(spec);
+    for (name, limit) in limits {
+        if !spec["resources"]["requests"][&name].is_null() {
+            continue;
+        }
+        let amount = match asked.get(&name) {
+            None => limit,
+            Some(sum) => quantity::canonical(&format!("{sum}n")).unwrap_or_default().into(),
+        };
+        spec["resources"]["requests"][&name] = amount;
+    }
+}
+
 /// `BestEffort` without any requests and limits, `Guaranteed` where all containers limit both to what they ask for.
 pub(super) fn quality(spec: &Value) -> &'static str {
+    let whole = &spec["resources"];
     let mut any = false;
     let mut guaranteed = true;
+    if whole["requests"].is_object() || whole["limits"].is_object() {
+        let both = ["cpu", "memory"].map(|name| (&whole["requests"][name], &whole["limits"][name]));
+        let kept = both.iter().all(|(request, limit)| !limit.is_null() && request == limit);
+        return if kept { "Guaranteed" } else { "Burstable" };
+    }
     let containers = ["initContainers", "containers"].into_iter();
     for container in containers.flat_map(|list| spec[list].as_array().into_iter().flatten()) {
         for resource in ["cpu", "memory"] {
@@ -237,49 +389,6 @@ pub(super) fn quality(spec: &Value) -> &'static str {
     }
 }
 
-/// What is wrong with a pod's spec at `path`.
-pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let list = |name: &str| spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut volumes = BTreeSet::new();
-    for (index, volume) in list("volumes").iter().enumerate() {
-        let name = volume["name"].as_str().unwrap_or_default();
-        check_name(name, &format!("{path}.volumes[{index}].name"), &mut volumes, &mut errors);
-        volume::check(volume, &format!("{path}.volumes[{index}]"), &mut errors);
-    }
-    if list("containers").is_empty() {
-        errors.push(required(format!("{path}.containers"), ""));
-    }
-    let mut seen = BTreeSet::new();
-    for group in ["initContainers", "containers"] {
-        for (index, container) in list(group).iter().enumerate() {
-            let path = format!("{path}.{group}[{index}]");
-            check_name(name_of(container), &format!("{path}.name"), &mut seen, &mut errors);
-            container::check(container, &path, &volumes, &mut errors);
-        }
-    }
-    if path == "spec" {
-        pod_part::check_ephemeral(spec, &volumes, &mut errors);
-    }
-    scheduling::check(spec, path, &mut errors);
-    errors
-}
-
-fn name_of(value: &Value) -> &str {
-    value["name"].as_str().unwrap_or_default()
-}
-
-pub(super) fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
-    // A missing name is found by the structure.
-    if name.is_empty() {
-        return;
-    }
-    errors.extend(names::dns1123_label(name).into_iter().map(|why| invalid(path, name, why)));
-    if !seen.insert(name.to_owned()) {
-        errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &name.into(), ""));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,6 +402,9 @@ mod tests {
             ("host:5000/nginx", "Always"),
             ("host:5000/nginx:1", "IfNotPresent"),
             ("nginx@sha256:ab", "IfNotPresent"),
+            ("", "IfNotPresent"),
+            (" nginx", "IfNotPresent"),
+            ("Nginx", "IfNotPresent"),
         ] {
             assert_eq!(pull_policy(image), policy, "{image}");
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid};
 use super::pod::quality;
-use super::{container, pod};
+use super::{container, pod_spec};
 use crate::context::Subresource;
 
 /// Pods that a kubelet has read from a file.
@@ -140,20 +140,20 @@ const NOT_FOR_EPHEMERAL: [&str; 8] = [
 ];
 
 /// What is wrong with the ephemeral containers of a pod.
-pub(super) fn check_ephemeral(spec: &Value, volumes: &BTreeSet<String>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_ephemeral(pod: &container::Pod<'_>, errors: &mut Vec<FieldError>) {
     const WHY: &str = "cannot be set for an Ephemeral Container";
-    let own = |name: &str| spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = |name: &str| pod.spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let name = |one: &Value| one["name"].as_str().unwrap_or_default().to_owned();
     let others: BTreeSet<String> = own("containers").iter().chain(own("initContainers")).map(name).collect();
     let mut seen = others.clone();
     for (index, one) in own("ephemeralContainers").iter().enumerate() {
         let path = format!("spec.ephemeralContainers[{index}]");
-        pod::check_name(&name(one), &format!("{path}.name"), &mut seen, errors);
+        pod_spec::check_name(&name(one), &format!("{path}.name"), &mut seen, errors);
         let mut plain = one.clone();
         if let Some(plain) = plain.as_object_mut() {
             plain.retain(|field, _| !NOT_FOR_EPHEMERAL.contains(&field.as_str()));
         }
-        container::check(&plain, &path, volumes, errors);
+        container::check(&plain, &path, pod, false, errors);
         let target = one["targetContainerName"].as_str().unwrap_or_default();
         if !target.is_empty() && !others.contains(target) {
             let field = format!("{path}.targetContainerName");

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use machinery::field::FieldError;
+use machinery::types;
 use serde_json::Value;
 
 use super::default::{forbidden, invalid, required};
@@ -18,7 +19,7 @@ fn list<'v>(spec: &'v Value, name: &str) -> &'v [Value] {
     spec[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Of the spec of a pod few fields can change. A real server shows the difference of its internal types, too.
+/// Of the spec of a pod few fields can change. What else differs is shown.
 pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     let (now, before) = (&pod["spec"], &old["spec"]);
     let mut errors = Vec::new();
@@ -51,11 +52,50 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     let gated = !list(before, "schedulingGates").is_empty();
     if gated {
         selector(&now["nodeSelector"], &before["nodeSelector"], &mut errors);
+        let nodes = |spec: &Value| spec["affinity"]["nodeAffinity"].clone();
+        if nodes(now) != nodes(before) {
+            placement(&nodes(now), &nodes(before), &mut errors);
+        }
     }
-    if rest(now, before, gated) != rest(before, before, gated) {
-        errors.push(forbidden("spec", WHY));
+    let left = rest(now, before, gated);
+    let ty = "core.PodSpec";
+    if !types::same(ty, &left, before) {
+        let changes = types::changes(ty, before, &left);
+        errors.push(forbidden("spec", format!("{WHY}\n{changes}")));
     }
     errors
+}
+
+/// A pod that waits for its gates can be given to fewer nodes by what it requires of them.
+fn placement(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    let path = format!("spec.affinity.nodeAffinity.{REQUIRED}");
+    let terms = |affinity: &Value| affinity[REQUIRED]["nodeSelectorTerms"].as_array().cloned();
+    let Some(old) = terms(before).filter(|_| before[REQUIRED].is_object()) else { return };
+    let new = terms(now).unwrap_or_default();
+    let at = format!("{path}.nodeSelectorTerms");
+    if !old.is_empty() && new.len() != old.len() {
+        let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        let mut error = invalid(at, Value::Null, why);
+        error.value = Some(types::shown("?[]core.NodeSelectorTerm", &new.into()));
+        errors.push(error);
+        return;
+    }
+    for (index, (old, new)) in old.iter().zip(&new).enumerate() {
+        let all = |term: &Value, part: &str| term[part].as_array().cloned().unwrap_or_default();
+        for part in ["matchExpressions", "matchFields"] {
+            let (kept, found) = (all(old, part), all(new, part));
+            if !kept.iter().eq(found.iter().take(kept.len()))
+                || (crate::decode::empty(old) && !crate::decode::empty(new))
+            {
+                let why = "only additions are allowed (no mutations or deletions)";
+                let mut error = invalid(format!("{at}[{index}]"), Value::Null, why);
+                error.value = Some(types::shown("core.NodeSelectorTerm", new));
+                errors.push(error);
+                break;
+            }
+        }
+    }
 }
 
 /// True when nothing else need be looked at.
@@ -65,8 +105,13 @@ fn containers(now: &Value, before: &Value, name: &str, errors: &mut Vec<FieldErr
         return true;
     }
     for (index, container) in list(now, name).iter().enumerate() {
-        if container["image"].as_str().is_none_or(|image| image.trim().is_empty()) {
-            errors.push(required(format!("spec.{name}[{index}].image"), ""));
+        let image = container["image"].as_str().unwrap_or_default();
+        let field = format!("spec.{name}[{index}].image");
+        if image.is_empty() {
+            errors.push(required(field.clone(), ""));
+        }
+        if image.trim() != image {
+            errors.push(invalid(field, image, "must not have leading or trailing whitespace"));
         }
     }
     false
@@ -102,26 +147,37 @@ fn selector(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What an update may not touch.
+/// The new spec with what may change as it was before.
 fn rest(spec: &Value, before: &Value, gated: bool) -> Value {
     let mut spec = spec.clone();
     for name in CONTAINERS {
-        for container in spec.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten() {
-            container["image"] = Value::Null;
+        let old = list(before, name);
+        let found = spec.get_mut(name).and_then(Value::as_array_mut);
+        for (container, old) in found.into_iter().flatten().zip(old) {
+            container["image"] = old["image"].clone();
         }
     }
+    let mut open = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates"];
     let shortened = before["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0)
         && spec["terminationGracePeriodSeconds"] == 1;
-    if let Some(spec) = spec.as_object_mut() {
-        let open = |name: &str| match name {
-            "activeDeadlineSeconds" | "tolerations" | "schedulingGates" => true,
-            "terminationGracePeriodSeconds" => shortened,
-            "nodeSelector" => gated,
-            _ => false,
-        };
-        spec.retain(|name, value| !open(name) && !crate::decode::empty(value));
-        if shortened {
-            spec.remove("terminationGracePeriodSeconds");
+    if shortened {
+        open.push("terminationGracePeriodSeconds");
+    }
+    if gated {
+        open.push("nodeSelector");
+        let old = &before["affinity"];
+        let others = ["podAffinity", "podAntiAffinity"];
+        if old.is_null() && others.iter().all(|kind| spec["affinity"][*kind].is_null()) {
+            open.push("affinity");
+        } else if !spec["affinity"].is_null() || !old["nodeAffinity"].is_null() {
+            spec["affinity"]["nodeAffinity"] = old["nodeAffinity"].clone();
+        }
+    }
+    let Some(fields) = spec.as_object_mut() else { return spec };
+    for name in open {
+        match before.get(name) {
+            Some(value) => drop(fields.insert(name.to_owned(), value.clone())),
+            None => drop(fields.remove(name)),
         }
     }
     spec

@@ -17,17 +17,14 @@ pub(super) const SERVICE: Rules = Rules {
     prepare_update: |service, old| {
         addresses::complete_update(service, old);
         forget(service, old);
+        forget_ports(service, old);
     },
     immutable: |service, old| {
         let mut errors = addresses::kept(&service["spec"], &old["spec"]);
-        let ingress = &service["status"]["loadBalancer"]["ingress"];
-        let outside = ingress.as_array().is_some_and(|list| !list.is_empty());
-        if outside && service["spec"]["type"] != "LoadBalancer" {
-            let why = "may only be used when `spec.type` is 'LoadBalancer'";
-            errors.push(forbidden("status.loadBalancer.ingress", why));
-        }
+        errors.extend(super::network::balancers(&service["status"], &service["spec"]));
         errors
     },
+    status: Some(|service, _| super::network::balancers(&service["status"], &service["spec"])),
     ..NONE
 };
 
@@ -53,7 +50,46 @@ fn forget(service: &mut Value, old: &Value) {
     }
 }
 
+/// Ports of nodes, and what load balancers have, go with the type that has them, unless the client wrote them.
+fn forget_ports(service: &mut Value, old: &Value) {
+    let has_ports =
+        |service: &Value| matches!(service["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer"));
+    if has_ports(old) && !has_ports(service) {
+        let before: Vec<i64> = old["spec"]["ports"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|port| port["nodePort"].as_i64())
+            .collect();
+        for port in service["spec"].get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+            let same = port["nodePort"].as_i64().is_some_and(|number| before.contains(&number));
+            if let Some(port) = port.as_object_mut().filter(|_| same) {
+                port.remove("nodePort");
+            }
+        }
+    }
+    if service["spec"]["type"] != "LoadBalancer"
+        && old["spec"]["type"] == "LoadBalancer"
+        && service["status"].get("loadBalancer") == old["status"].get("loadBalancer")
+    {
+        service["status"]["loadBalancer"] = json!({});
+    }
+    if service["spec"]["type"] == "ExternalName"
+        && let Some(spec) = service["spec"].as_object_mut()
+        && spec.get("internalTrafficPolicy") == old["spec"].get("internalTrafficPolicy")
+    {
+        spec.remove("internalTrafficPolicy");
+    }
+}
+
 fn normalize(service: &mut Value) {
+    let balanced = service["spec"]["type"] == "LoadBalancer";
+    let ingress = service.pointer_mut("/status/loadBalancer/ingress").and_then(Value::as_array_mut);
+    for one in ingress.into_iter().flatten().filter(|_| balanced) {
+        if one["ip"].as_str().is_some_and(|address| !address.is_empty()) && one["ipMode"].is_null() {
+            one["ipMode"] = "VIP".into();
+        }
+    }
     let Some(spec) = service["spec"].as_object_mut() else { return };
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -85,6 +121,9 @@ fn normalize(service: &mut Value) {
         }
     }
 }
+
+/// The ports that nodes give to Services.
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
 fn validate(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
@@ -118,6 +157,10 @@ fn validate(service: &Value) -> Vec<FieldError> {
         let node_port = port["nodePort"].as_i64().unwrap_or(0);
         if node_port != 0 && kind == "ClusterIP" {
             errors.push(forbidden(format!("{path}.nodePort"), "may not be used when `type` is 'ClusterIP'"));
+        }
+        if node_port != 0 && kind != "ClusterIP" && !NODE_PORTS.contains(&node_port) {
+            let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
+            errors.push(invalid(format!("{path}.nodePort"), node_port, why));
         }
         if node_port != 0 && node_ports.contains(&(&port["protocol"], node_port)) {
             errors.push(FieldError::new(
@@ -180,6 +223,17 @@ fn balanced(spec: &Value, kind: &str, errors: &mut Vec<FieldError>) {
         if some && !balanced {
             errors.push(forbidden(shown, "may only be used when `type` is 'LoadBalancer'"));
         }
+    }
+    for (index, range) in spec["loadBalancerSourceRanges"].as_array().into_iter().flatten().enumerate() {
+        let range = range.as_str().unwrap_or_default();
+        if let Some(why) = machinery::types::cidr_problem(range.trim()).filter(|_| balanced) {
+            errors.push(invalid(format!("spec.LoadBalancerSourceRanges[{index}]"), range, why));
+        }
+    }
+    let distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+    if let Some(chosen) = spec["trafficDistribution"].as_str().filter(|one| !distributions.contains(one)) {
+        let allowed = distributions.map(Value::from);
+        errors.push(FieldError::not_supported("spec.trafficDistribution", &chosen.into(), &allowed));
     }
     let outside = spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty());
     let reachable = matches!(kind, "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && outside);

@@ -107,12 +107,140 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
             let problems = if driver.is_empty() { Vec::new() } else { names::dns1123_subdomain(&lower) };
             let field = format!("{path}.driver");
             errors.extend(problems.into_iter().map(|why| invalid(field.clone(), driver, why)));
+            let secret = &source["nodePublishSecretRef"];
+            if secret.is_object() {
+                needs(secret, "name", &format!("{path}.nodePublishSecretRef"), errors);
+            }
         }
+        "image" => needs(source, "reference", path, errors),
         "ephemeral" if source["volumeClaimTemplate"].is_null() => {
             errors.push(required(format!("{path}.volumeClaimTemplate"), ""));
         }
-        "ephemeral" => claim(&source["volumeClaimTemplate"]["spec"], path, errors),
+        "gcePersistentDisk" | "awsElasticBlockStore" => {
+            let shown = path.replace("gcePersistentDisk", "persistentDisk");
+            if name == "gcePersistentDisk" {
+                needs(source, "pdName", &shown, errors);
+            }
+            let partition = source["partition"].as_i64().unwrap_or(0);
+            if partition != 0 && !(1..=255).contains(&partition) {
+                let why = "must be between 1 and 255, inclusive";
+                errors.push(invalid(format!("{shown}.partition"), partition, why));
+            }
+        }
+        "iscsi" => iscsi(source, path, errors),
+        "flocker" => match (text(source, "datasetName"), text(source, "datasetUUID")) {
+            ("", "") => errors.push(required(path, "one of datasetName and datasetUUID is required")),
+            ("", _) => {}
+            (_, "") => errors.extend(text(source, "datasetName").contains('/').then(|| {
+                invalid(format!("{path}.datasetName"), text(source, "datasetName"), "must not contain '/'")
+            })),
+            _ => {
+                let why = "datasetName and datasetUUID can not be specified simultaneously";
+                errors.push(invalid(path, "resource", why));
+            }
+        },
+        "rbd" | "cephfs" if source["monitors"].as_array().is_none_or(Vec::is_empty) => {
+            errors.push(required(format!("{path}.monitors"), ""));
+        }
+        "fc" => fibre(source, path, errors),
+        "quobyte" if !text(source, "registry").is_empty() => {
+            let registry = text(source, "registry");
+            if !registry.split(',').all(|one| {
+                one.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && !port.is_empty())
+            }) {
+                let why = "must be a host:port pair or multiple pairs separated by commas";
+                errors.push(invalid(format!("{path}.registry"), registry, why));
+            }
+        }
+        "flexVolume" => {
+            let reserved = |key: &str| {
+                let domain = key.split('/').next().unwrap_or_default();
+                ["kubernetes.io", "k8s.io"]
+                    .iter()
+                    .any(|name| domain == *name || domain.ends_with(&format!(".{name}")))
+            };
+            let options = source["options"].as_object().into_iter().flatten();
+            for (key, _) in options.filter(|(key, _)| reserved(key)) {
+                let why = "kubernetes.io and k8s.io namespaces are reserved";
+                errors.push(invalid(format!("{path}.options[{key}]"), key.as_str(), why));
+            }
+        }
+        "azureDisk" => azure_disk(source, path, errors),
+        "storageos" if text(source, "volumeName").is_empty() => needs(source, "volumeName", path, errors),
+        "glusterfs" => {}
+        "ephemeral" => claim(&source["volumeClaimTemplate"], path, errors),
         _ => {}
+    }
+}
+
+fn iscsi(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let (name, field) = (text(source, "iqn"), format!("{path}.iqn"));
+    if !name.is_empty() && !["iqn", "eui", "naa"].iter().any(|start| name.starts_with(start)) {
+        errors.push(invalid(field, name, "must be valid format starting with iqn, eui, or naa"));
+    }
+    let number = source["lun"].as_i64().unwrap_or(0);
+    if !(0..=255).contains(&number) {
+        errors.push(invalid(format!("{path}.lun"), number, "must be between 0 and 255, inclusive"));
+    }
+    let signs_in = ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source[*field] == true);
+    if signs_in && source["secretRef"].is_null() {
+        errors.push(required(format!("{path}.secretRef"), ""));
+    }
+}
+
+fn fibre(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let any = |field: &str| source[field].as_array().is_some_and(|list| !list.is_empty());
+    let field = format!("{path}.targetWWNs");
+    match (any("targetWWNs"), any("wwids")) {
+        (false, false) => {
+            errors.push(required(field, "must specify either targetWWNs or wwids, but not both"));
+        }
+        (true, true) => {
+            let why = "targetWWNs and wwids can not be specified simultaneously";
+            errors.push(invalid(field, source["targetWWNs"].clone(), why));
+        }
+        _ => {}
+    }
+    if !any("targetWWNs") {
+        return;
+    }
+    match source["lun"].as_i64() {
+        None => errors.push(required(format!("{path}.lun"), "lun is required if targetWWNs is specified")),
+        Some(number) if !(0..=255).contains(&number) => {
+            errors.push(invalid(format!("{path}.lun"), number, "must be between 0 and 255, inclusive"));
+        }
+        Some(_) => {}
+    }
+}
+
+fn azure_disk(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    for (field, allowed) in
+        [("cachingMode", ["None", "ReadOnly", "ReadWrite"]), ("kind", ["Dedicated", "Managed", "Shared"])]
+    {
+        if let Some(found) = source[field].as_str().filter(|found| !allowed.contains(found)) {
+            let field = format!("{path}.{field}");
+            errors.push(FieldError::not_supported(field, &found.into(), &allowed.map(Value::from)));
+        }
+    }
+    let disk = text(source, "diskURI");
+    let prefixes = ["https://", "http://"];
+    let managed = source["kind"] == "Managed";
+    if managed && !disk.starts_with("/subscriptions/") {
+        let allowed = [
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        ];
+        errors.push(FieldError::not_supported(
+            format!("{path}.diskURI"),
+            &disk.into(),
+            &allowed.map(Value::from),
+        ));
+    } else if !managed && !disk.is_empty() && !prefixes.iter().any(|start| disk.starts_with(start)) {
+        let allowed = ["https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"];
+        errors.push(FieldError::not_supported(
+            format!("{path}.diskURI"),
+            &disk.into(),
+            &allowed.map(Value::from),
+        ));
     }
 }
 
@@ -123,14 +251,15 @@ fn empty_dir(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn claim(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let path = format!("{path}.volumeClaimTemplate.spec");
-    if spec["accessModes"].as_array().is_none_or(Vec::is_empty) {
-        errors.push(required(format!("{path}.accessModes"), "at least 1 access mode is required"));
+/// The claim that a volume makes for itself has no name of its own.
+fn claim(template: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let path = format!("{path}.volumeClaimTemplate");
+    for field in ["name", "generateName", "namespace"] {
+        if !text(&template["metadata"], field).is_empty() {
+            errors.push(forbidden(format!("{path}.metadata.{field}"), "cannot be set"));
+        }
     }
-    if spec["resources"]["requests"]["storage"].is_null() {
-        errors.push(required(format!("{path}.resources[storage]"), ""));
-    }
+    super::storage::claim(&template["spec"], &format!("{path}.spec"), errors);
 }
 
 fn no_back_steps(value: &str, path: &str) -> Option<FieldError> {
@@ -138,7 +267,7 @@ fn no_back_steps(value: &str, path: &str) -> Option<FieldError> {
 }
 
 /// A path inside the volume.
-fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
     if value.starts_with('/') {
         errors.push(invalid(path, value, "must be a relative path"));
     }
@@ -173,8 +302,26 @@ fn keys(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
 fn downward(item: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const FIELDS: [&str; 5] =
         ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+    needs(item, "path", path, errors);
     inside(text(item, "path"), &format!("{path}.path"), errors);
+    let resource = &item["resourceFieldRef"];
+    if resource.is_object() {
+        needs(resource, "containerName", &format!("{path}.resourceFieldRef"), errors);
+        super::container::resource_ref(resource, path, errors);
+    }
+    let version = text(&item["fieldRef"], "apiVersion");
     let field = text(&item["fieldRef"], "fieldPath");
+    let key = field.strip_suffix("']").and_then(|field| field.split_once("['"));
+    if let Some((_, key)) = key.filter(|(map, _)| *map == "metadata.labels") {
+        let problems = names::qualified_name(key);
+        let at = format!("{path}.fieldRef");
+        errors.extend(problems.into_iter().map(|why| invalid(at.clone(), key, why)));
+    }
+    if !matches!(version, "" | "v1") {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        errors.push(invalid(format!("{path}.fieldRef.fieldPath"), field, why));
+        return;
+    }
     match (item["fieldRef"].is_null(), item["resourceFieldRef"].is_null()) {
         (true, true) => {
             errors.push(required(path, "one of fieldRef and resourceFieldRef is required"));

@@ -82,6 +82,13 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         ("apps", "DaemonSet") if wanted => template(spec, &mut found),
         ("apps", "StatefulSet") if wanted => {
             template(spec, &mut found);
+            if spec["revisionHistoryLimit"].as_i64().is_some_and(|limit| limit < 0) {
+                found.push(
+                    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is \
+                     recommended"
+                        .into(),
+                );
+            }
             for (at, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
                 storage(&claim["spec"], &format!("spec.volumeClaimTemplates[{at}]"), &mut found);
             }
@@ -91,6 +98,9 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         {
             if old.is_none() {
                 found.extend(label_name(object, "Pod names and hostnames"));
+            }
+            if kind == "Job" {
+                many_indexes(spec, "spec", &mut found);
             }
             template(spec, &mut found);
         }
@@ -118,11 +128,17 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         ("storage.k8s.io", "StorageClass") => storage_class(object, &mut found),
         ("networking.k8s.io", "Ingress") if old.is_none() => {
             const CLASS: &str = "kubernetes.io/ingress.class";
-            if annotated(object, CLASS) {
+            if annotated(object, CLASS) && spec["ingressClassName"].is_null() {
                 found.push(format!(
                     "annotation \"{CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"
                 ));
             }
+        }
+        ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
+            found.push("spec.addressType: FQDN endpoints are deprecated".into());
+        }
+        ("", "Node") if !text(spec, "externalID").is_empty() => {
+            found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".into());
         }
         ("node.k8s.io", "RuntimeClass") => {
             let selector = object["scheduling"]["nodeSelector"].as_object();
@@ -132,6 +148,22 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
         _ => {}
     }
     found
+}
+
+/// More pods of an Indexed Job may not be counted in its status.
+const INDEXES_MANY: i64 = 100_000;
+/// As long as so many run at a time.
+const PARALLEL_MANY: i64 = 10_000;
+
+fn many_indexes(spec: &Value, at: &str, found: &mut Vec<String>) {
+    let number = |field: &str| spec[field].as_i64().unwrap_or(0);
+    let many = number("completions") > INDEXES_MANY && number("parallelism") > PARALLEL_MANY;
+    if spec["completionMode"] == "Indexed" && many {
+        found.push(format!(
+            "{at}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, \
+             Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        ));
+    }
 }
 
 fn template(spec: &Value, found: &mut Vec<String>) {
@@ -171,6 +203,13 @@ fn pod(at: &str, object: &Value, is_template: bool, found: &mut Vec<String>) {
         for (name, why) in VOLUMES.iter().filter(|(name, _)| !volume[*name].is_null()) {
             let shown = if *name == "storageos" { "storageOS" } else { name };
             found.push(format!("{path}.{shown}: {why}"));
+        }
+        let sources = list(&volume["projected"], "sources");
+        if !volume["projected"].is_null()
+            && (sources.is_empty()
+                || sources.iter().any(|one| one.as_object().is_some_and(serde_json::Map::is_empty)))
+        {
+            found.push(format!("volume {} (Projected) has no sources provided", quote(text(volume, "name"))));
         }
         let claim = &volume["ephemeral"]["volumeClaimTemplate"]["spec"];
         storage(claim, &format!("{path}.ephemeral.volumeClaimTemplate.spec"), found);
@@ -233,6 +272,10 @@ fn annotations(at: &str, object: &Value, found: &mut Vec<String>) {
             "{path}[{CRITICAL}]: non-functional in v1.16+; use the \"priorityClassName\" field instead"
         ));
     }
+    const SYSCTLS: &str = "security.alpha.kubernetes.io/sysctls";
+    if given(SYSCTLS) {
+        found.push(format!("{path}[{SYSCTLS}]: non-functional in v1.11+; use the \"sysctls\" field instead"));
+    }
     const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
     if object["spec"]["securityContext"]["seccompProfile"].is_null() && given(SECCOMP) {
         found.push(format!(
@@ -282,8 +325,8 @@ fn containers(at: &str, object: &Value, is_template: bool, found: &mut Vec<Strin
             found
                 .push(format!("{place}: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
         }
-        if context["appArmorProfile"].is_null()
-            && (!is_template || own["appArmorProfile"].is_null())
+        let own_profile = context["appArmorProfile"].is_null() && own["appArmorProfile"].is_null();
+        if (!is_template || own_profile)
             && let Some(place) = by_name("container.apparmor.security.beta.kubernetes.io/")
         {
             found.push(format!("{place}: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
@@ -322,6 +365,13 @@ fn ports(at: &str, spec: &Value, found: &mut Vec<String>) {
     for (path, port) in &all {
         let (number, protocol) = (port["containerPort"].as_i64().unwrap_or(0), text(port, "protocol"));
         let (host, ip) = (port["hostPort"].as_i64().unwrap_or(0), text(port, "hostIP"));
+        if host == 0 && !ip.is_empty() {
+            found.push(format!(
+                "{path}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{number} Protocol:{protocol} \
+                 HostIP:{ip}}}",
+                text(port, "name")
+            ));
+        }
         let others = seen.entry((number, if protocol.is_empty() { "TCP" } else { protocol })).or_default();
         for (other, other_host, other_ip) in others.iter() {
             let how = if (ip, host) == (*other_ip, *other_host) {

@@ -1,5 +1,7 @@
 //! What runs pods from a template: Deployments and their like.
 
+use std::collections::BTreeSet;
+
 use machinery::field::FieldError;
 use machinery::meta;
 use machinery::names::validate_labels;
@@ -8,7 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
-use super::pod::{default_template, validate_spec};
+use super::pod::default_template;
+use super::pod_spec::validate_spec;
+use super::security::internal;
+use super::{counters, storage};
 
 /// `apps/v1` Deployment
 pub(super) const DEPLOYMENT: Rules = Rules {
@@ -22,6 +27,14 @@ pub(super) const DEPLOYMENT: Rules = Rules {
         errors
     },
     immutable: same_selector,
+    status: Some(counters::of_deployment),
+    prepare_status: |object, old| {
+        let Some(metadata) = meta::metadata_mut(object) else { return };
+        match old["metadata"].get("labels") {
+            Some(labels) => drop(metadata.insert("labels".into(), labels.clone())),
+            None => drop(metadata.remove("labels")),
+        }
+    },
     ..NONE
 };
 
@@ -30,6 +43,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
     normalize: |object| default_template(&mut object["spec"]["template"]),
     validate: |object| validate(object, "deployment"),
     immutable: same_selector,
+    status: Some(counters::of_replica_set),
     ..NONE
 };
 
@@ -54,6 +68,7 @@ pub(super) const DAEMON_SET: Rules = Rules {
         errors
     },
     immutable: same_selector,
+    status: Some(counters::of_daemon_set),
     ..NONE
 };
 
@@ -75,7 +90,17 @@ pub(super) const STATEFUL_SET: Rules = Rules {
         errors.extend(stateful(&object["spec"]));
         errors
     },
+    validate_new: |object| {
+        let mut errors = Vec::new();
+        let templates =
+            object["spec"]["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for (index, claim) in templates.iter().enumerate() {
+            storage::claim(&claim["spec"], &format!("spec.volumeClaimTemplates[{index}].spec"), &mut errors);
+        }
+        errors
+    },
     immutable: kept_of_stateful_sets,
+    status: Some(counters::of_stateful_set),
     ..NONE
 };
 
@@ -86,6 +111,11 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
         let labels = object["spec"]["template"]["metadata"]["labels"].clone();
         if labels.is_object() && object["spec"]["selector"].is_null() {
             object["spec"]["selector"] = labels;
+        }
+        if let Some(spec) = object["spec"].as_object_mut()
+            && spec.get("minReadySeconds").is_some_and(|seconds| *seconds == 0)
+        {
+            spec.remove("minReadySeconds");
         }
         labels_of_template(object);
     },
@@ -106,11 +136,36 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
             let why = "`selector` does not match template `labels`";
             errors.push(invalid("spec.template.metadata.labels", labels.clone(), why));
         }
-        errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
+        errors.extend(of_template(spec, "ReplicationController"));
         errors
     },
+    status: Some(counters::of_replica_set),
     ..NONE
 };
+
+/// `policy/v1` PodDisruptionBudget
+pub(super) const BUDGET: Rules = Rules {
+    validate: |object| {
+        let spec = &object["spec"];
+        let mut errors = Vec::new();
+        if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+            let why = "minAvailable and maxUnavailable cannot be both set";
+            errors.push(internal("spec".into(), "policy.PodDisruptionBudgetSpec", spec, why));
+        }
+        for field in ["minAvailable", "maxUnavailable"] {
+            errors.extend(at_most_all(&spec[field], &format!("spec.{field}")));
+        }
+        errors
+    },
+    status: Some(counters::of_budget),
+    ..NONE
+};
+
+/// A percentage beyond 100.
+fn at_most_all(amount: &Value, path: &str) -> Option<FieldError> {
+    let percent = amount.as_str()?.strip_suffix('%')?.parse::<u64>().ok()?;
+    (percent > 100).then(|| invalid(path, amount.clone(), "must not be greater than 100%"))
+}
 
 /// What counts the changes of a DaemonSet's template, from before `generation` did.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -137,10 +192,16 @@ pub(super) fn labels_of_template(object: &mut Value) {
 
 /// The numbers of a rolling update, where that is the strategy.
 fn rolling(strategy: &mut Value, defaults: &Value) {
-    if strategy["type"] != "RollingUpdate" {
+    let zeros = strategy["type"] != "RollingUpdate";
+    let Some(strategy) = strategy.as_object_mut() else { return };
+    if zeros {
+        // Numbers that nobody uses are zero.
+        let Some(found) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut) else { return };
+        for name in defaults.as_object().into_iter().flatten().map(|(name, _)| name) {
+            found.entry(name).or_insert_with(|| 0.into());
+        }
         return;
     }
-    let Some(strategy) = strategy.as_object_mut() else { return };
     let found = strategy.entry("rollingUpdate").or_insert_with(|| Value::Object(Map::new()));
     let Some(found) = found.as_object_mut() else { return };
     for (name, value) in defaults.as_object().into_iter().flatten() {
@@ -173,13 +234,57 @@ fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
             }
         }
     }
-    errors.extend(validate_spec(&template["spec"], "spec.template.spec"));
-    let policy = &template["spec"]["restartPolicy"];
+    let shown = match kind {
+        "daemonset" => "DaemonSet",
+        "statefulset" => "",
+        _ => "ReplicaSet",
+    };
+    errors.extend(of_template(spec, shown));
+    errors
+}
+
+/// The pods of what runs them for ever. `kind`: who does not end them after some time.
+fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
+    let mut template = spec["template"].clone();
+    let path = "spec.template.spec";
+    claims(spec, &mut template["spec"]);
+    let mut errors = validate_spec(&template["spec"], path);
+    let pod = &template["spec"];
+    if pod["ephemeralContainers"].as_array().is_some_and(|list| !list.is_empty()) {
+        let why = "ephemeral containers not allowed in pod template";
+        errors.push(forbidden(format!("{path}.ephemeralContainers"), why));
+    }
+    let policy = &pod["restartPolicy"];
     if policy.is_string() && policy != "Always" {
-        let field = "spec.template.spec.restartPolicy";
+        let field = format!("{path}.restartPolicy");
         errors.push(FieldError::not_supported(field, policy, &["Always".into()]));
     }
+    if !pod["activeDeadlineSeconds"].is_null() && !kind.is_empty() {
+        let why = format!("activeDeadlineSeconds in {kind} is not Supported");
+        errors.push(forbidden(format!("{path}.activeDeadlineSeconds"), why));
+    }
     errors
+}
+
+/// The claims that a StatefulSet makes are volumes of its pods, too.
+fn claims(spec: &Value, pod: &mut Value) {
+    let templates = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut volumes: Vec<Value> = Vec::new();
+    let mut names = BTreeSet::new();
+    for claim in templates {
+        let name = &claim["metadata"]["name"];
+        if !names.insert(name.to_string()) {
+            continue;
+        }
+        volumes.push(json!({"name": name, "persistentVolumeClaim": {"claimName": "claim"}}));
+    }
+    if !templates.is_empty() {
+        let own = pod["volumes"].as_array().cloned().unwrap_or_default();
+        let kept = own.into_iter().filter(|one| !names.contains(&one["name"].to_string()));
+        let kept: Vec<Value> = kept.collect();
+        volumes.extend(kept);
+        pod["volumes"] = volumes.into();
+    }
 }
 
 /// A selector that cannot be read, with its fields in the order of the Go type.
@@ -212,11 +317,11 @@ fn rollout(spec: &Value) -> Vec<FieldError> {
             errors.push(forbidden("spec.strategy.rollingUpdate", why));
         }
         Some("Recreate") => {}
-        Some("RollingUpdate") => errors.extend(no_step(
-            "spec.strategy.rollingUpdate",
-            &strategy["rollingUpdate"],
-            "may not be 0 when `maxSurge` is 0",
-        )),
+        Some("RollingUpdate") => {
+            let (path, rolling) = ("spec.strategy.rollingUpdate", &strategy["rollingUpdate"]);
+            errors.extend(no_step(path, rolling, "may not be 0 when `maxSurge` is 0"));
+            errors.extend(at_most_all(&rolling["maxUnavailable"], &format!("{path}.maxUnavailable")));
+        }
         _ => {
             let allowed = ["Recreate".into(), "RollingUpdate".into()];
             let mut error = FieldError::not_supported("spec.strategy", &Value::Null, &allowed);
@@ -257,7 +362,10 @@ fn update_of_daemons(strategy: &Value) -> Vec<FieldError> {
                 let why = "may not be set when maxUnavailable is non-zero";
                 vec![invalid(field("maxSurge"), rolling["maxSurge"].clone(), why)]
             }
-            _ => Vec::new(),
+            _ => ["maxUnavailable", "maxSurge"]
+                .iter()
+                .filter_map(|name| at_most_all(&rolling[*name], &field(name)))
+                .collect(),
         },
         _ => {
             let allowed = ["RollingUpdate".into(), "OnDelete".into()];
@@ -291,7 +399,8 @@ fn stateful(spec: &Value) -> Vec<FieldError> {
     match strategy["type"].as_str() {
         Some("OnDelete") if rolling.is_object() => {
             let why = "only allowed for updateStrategy 'RollingUpdate'";
-            errors.push(invalid("spec.updateStrategy.rollingUpdate", rolling.clone(), why));
+            let (field, ty) = ("spec.updateStrategy.rollingUpdate", "apps.RollingUpdateStatefulSetStrategy");
+            errors.push(internal(field.into(), ty, rolling, why));
         }
         Some("OnDelete" | "RollingUpdate") => {}
         _ => {

@@ -1,0 +1,300 @@
+//! How much a namespace, and what is in it, may have.
+
+use std::collections::BTreeSet;
+
+use machinery::field::{FieldError, FieldErrorKind};
+use machinery::names::qualified_name;
+use machinery::quantity::nanos;
+use serde_json::{Map, Value};
+
+use super::default::{forbidden, invalid, required};
+use super::known::{NONE, Rules};
+use super::resources;
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or_default()
+}
+
+/// `v1` ResourceQuota
+pub(super) const QUOTA: Rules = Rules {
+    validate: |quota| {
+        let spec = &quota["spec"];
+        let mut errors = amounts(&spec["hard"], "spec.hard");
+        scopes(spec, &mut errors);
+        selector(spec, &mut errors);
+        errors
+    },
+    immutable: |quota, old| {
+        let (now, before) = (&quota["spec"]["scopes"], &old["spec"]["scopes"]);
+        let sorted = |scopes: &Value| {
+            let mut texts: Vec<String> = scopes
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|scope| scope.as_str().map(str::to_owned))
+                .collect();
+            texts.sort_unstable();
+            texts
+        };
+        if sorted(now) == sorted(before) {
+            return Vec::new();
+        }
+        vec![invalid("spec.scopes", now.clone(), "field is immutable")]
+    },
+    status: Some(|quota, _| {
+        let status = &quota["status"];
+        let mut errors = amounts(&status["hard"], "status.hard");
+        errors.extend(amounts(&status["used"], "status.used"));
+        errors
+    }),
+    ..NONE
+};
+
+/// What a quota cannot count, although it has a name without a domain.
+const NOT_FOR_QUOTAS: [&str; 1] = ["storage"];
+
+fn amounts(found: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (name, amount) in found.as_object().into_iter().flatten() {
+        let path = format!("{path}[{name}]");
+        let named = resources::name(name, &path);
+        let standard = named.is_empty() && !NOT_FOR_QUOTAS.contains(&name.as_str());
+        errors.extend(named);
+        if !name.contains('/') && !standard {
+            errors.push(invalid(path.clone(), name.as_str(), "must be a standard resource for quota"));
+        }
+        errors.extend(resources::amount(name, amount, &path));
+    }
+    errors
+}
+
+const SCOPES: [&str; 7] = [
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "PriorityClass",
+    "VolumeAttributesClass",
+    "CrossNamespacePodAffinity",
+];
+/// Scopes that never hold together.
+const OPPOSITES: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
+/// Resources of pods.
+const OF_PODS: [&str; 7] =
+    ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "pods"];
+
+/// Whether a quota of a scope can count a resource.
+fn fits(scope: &str, resource: &str) -> bool {
+    match scope {
+        "BestEffort" => resource == "pods",
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => {
+            OF_PODS.contains(&resource) || resource.ends_with("ephemeral-storage")
+        }
+        "VolumeAttributesClass" => {
+            matches!(resource, "persistentvolumeclaims" | "requests.storage")
+                || resource.contains("storageclass")
+        }
+        _ => true,
+    }
+}
+
+fn scopes(spec: &Value, errors: &mut Vec<FieldError>) {
+    let path = "spec.scopes";
+    let scopes: Vec<&str> = list(spec, "scopes").iter().filter_map(Value::as_str).collect();
+    let hard = spec["hard"].as_object().cloned().unwrap_or_default();
+    let shown = || spec["scopes"].clone();
+    // Each error shows all scopes: their number is kept small.
+    if scopes.iter().any(|scope| !SCOPES.contains(scope)) {
+        errors.push(invalid(path, shown(), "unsupported scope"));
+    }
+    // However often a scope is written, what it cannot count is said once.
+    for scope in scopes.iter().copied().collect::<BTreeSet<_>>() {
+        if hard.keys().any(|resource| SCOPES.contains(&scope) && !fits(scope, resource)) {
+            errors.push(invalid(path, shown(), "unsupported scope applied to resource"));
+        }
+    }
+    for pair in OPPOSITES {
+        if pair.iter().all(|scope| scopes.contains(scope)) {
+            errors.push(invalid(path, shown(), "conflicting scopes"));
+        }
+    }
+}
+
+fn selector(spec: &Value, errors: &mut Vec<FieldError>) {
+    let path = "spec.scopeSelector.matchExpressions";
+    let hard = spec["hard"].as_object().cloned().unwrap_or_default();
+    let requirements = list(&spec["scopeSelector"], "matchExpressions");
+    let mut seen = BTreeSet::new();
+    for requirement in requirements {
+        let (scope, operator) = (text(requirement, "scopeName"), text(requirement, "operator"));
+        if !SCOPES.contains(&scope) {
+            errors.push(invalid(format!("{path}.scopeName"), scope, "unsupported scope"));
+        }
+        let first = !seen.contains(scope) && SCOPES.contains(&scope);
+        seen.insert(scope);
+        if hard.keys().any(|resource| first && !fits(scope, resource)) {
+            let why = "unsupported scope applied to resource";
+            errors.push(invalid("spec.scopeSelector", Value::Null, why));
+        }
+        let named = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
+        if !named && SCOPES.contains(&scope) && operator != "Exists" {
+            let why = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
+                       ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
+                       ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+            errors.push(invalid(format!("{path}.operator"), operator, why));
+        }
+        let values = list(requirement, "values");
+        match operator {
+            "In" | "NotIn" if values.is_empty() => {
+                let why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                errors.push(required(format!("{path}.values"), why));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let why = "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope selector";
+                errors.push(invalid(format!("{path}.values"), values.to_vec(), why));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => {
+                errors.push(invalid(format!("{path}.operator"), other, "not a valid selector operator"));
+            }
+        }
+    }
+}
+
+/// `v1` LimitRange
+pub(super) const LIMIT_RANGE: Rules = Rules {
+    normalize: |range| {
+        let Some(limits) = range.pointer_mut("/spec/limits").and_then(Value::as_array_mut) else { return };
+        for limit in limits {
+            if limit["type"] == "Container" {
+                fill(limit);
+            }
+        }
+    },
+    validate: |range| {
+        let mut errors = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (index, limit) in list(&range["spec"], "limits").iter().enumerate() {
+            let path = format!("spec.limits[{index}]");
+            let kind = text(limit, "type");
+            let known = ["Pod", "Container", "PersistentVolumeClaim"].contains(&kind);
+            if !kind.contains('/') && qualified_name(kind).is_empty() && !known {
+                let why = "must be a standard limit type or fully qualified";
+                errors.push(invalid(format!("{path}.type"), kind, why));
+            }
+            if seen.contains(kind) {
+                let path = format!("{path}.type");
+                errors.push(FieldError::new(FieldErrorKind::Duplicate, path, &kind.into(), ""));
+            }
+            seen.insert(kind);
+            limits(limit, kind, &path, &mut errors);
+        }
+        errors
+    },
+    ..NONE
+};
+
+/// What a container may have at most is what it has without a word, and what it has is what it asks for.
+fn fill(limit: &mut Value) {
+    let copy = |limit: &mut Value, to: &str, from: &str| {
+        for (name, amount) in limit[from].as_object().cloned().unwrap_or_default() {
+            if limit[to][&name].is_null() {
+                limit[to][&name] = amount;
+            }
+        }
+    };
+    copy(limit, "default", "max");
+    copy(limit, "defaultRequest", "default");
+    copy(limit, "defaultRequest", "min");
+}
+
+fn limits(limit: &Value, kind: &str, path: &str, errors: &mut Vec<FieldError>) {
+    const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
+    let empty = Map::new();
+    let amounts = |name: &str| limit[name].as_object().unwrap_or(&empty);
+    let mut names: BTreeSet<&String> = BTreeSet::new();
+    for field in LISTS {
+        if kind == "Pod" && field.starts_with("default") {
+            if !amounts(field).is_empty() {
+                let why = "may not be specified when `type` is 'Pod'";
+                errors.push(forbidden(format!("{path}.{field}"), why));
+            }
+            continue;
+        }
+        for name in amounts(field).keys() {
+            let at = format!("{path}.{field}[{name}]");
+            errors.extend(match kind {
+                "Pod" | "Container" => resources::of_container(name, &at),
+                _ => resources::name(name, &at),
+            });
+            names.insert(name);
+        }
+    }
+    if kind == "PersistentVolumeClaim"
+        && ["min", "max"].iter().all(|field| limit[*field]["storage"].is_null())
+    {
+        let why = "either minimum or maximum storage value is required, but neither was provided";
+        errors.push(required(format!("{path}.limits"), why));
+    }
+    names.into_iter().for_each(|name| compare(limit, name, path, errors));
+}
+
+/// The amounts of one resource, in their order.
+fn compare(limit: &Value, name: &str, path: &str, errors: &mut Vec<FieldError>) {
+    let find = |field: &str| {
+        let shown = limit[field][name].as_str()?.to_owned();
+        nanos(&shown).map(|value| (value, shown))
+    };
+    let (min, max) = (find("min"), find("max"));
+    let (default, request, ratio) = (find("default"), find("defaultRequest"), find("maxLimitRequestRatio"));
+    let mut ordered = |small: &Option<(i128, String)>,
+                       large: &Option<(i128, String)>,
+                       [of_small, of_large]: [&str; 2],
+                       field: &str,
+                       shown: &Option<(i128, String)>| {
+        if let (Some(small), Some(large), Some((_, shown))) = (small, large, shown)
+            && small.0 > large.0
+        {
+            let why = format!("{of_small} value {} is greater than {of_large} value {}", small.1, large.1);
+            errors.push(invalid(format!("{path}.{field}[{name}]"), shown.as_str(), why));
+        }
+    };
+    ordered(&min, &max, ["min", "max"], "min", &min);
+    ordered(&min, &request, ["min", "default request"], "defaultRequest", &request);
+    ordered(&request, &max, ["default request", "max"], "defaultRequest", &request);
+    ordered(&request, &default, ["default request", "default limit"], "defaultRequest", &request);
+    ordered(&min, &default, ["min", "default"], "default", &min);
+    ordered(&default, &max, ["default", "max"], "default", &max);
+    if let Some((value, shown)) = &ratio {
+        let field = format!("{path}.maxLimitRequestRatio[{name}]");
+        if *value < 1_000_000_000 {
+            errors.push(invalid(field.clone(), shown.as_str(), format!("ratio {shown} is less than 1")));
+        }
+        if let (Some((min, _)), Some((max, _))) = (&min, &max) {
+            #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with six digits")]
+            let most = *max as f64 / *min as f64;
+            #[expect(clippy::cast_precision_loss, reason = "a ratio is compared as a number of that kind")]
+            let wanted = *value as f64 / 1e9;
+            if wanted > most {
+                let why = format!("ratio {shown} is greater than max/min = {most:.6}");
+                errors.push(invalid(field, shown.as_str(), why));
+            }
+        }
+    }
+    if !resources::is_elastic(name)
+        && let (Some(default), Some(request)) = (&default, &request)
+        && default.0 != request.0
+    {
+        let why =
+            format!("default value {} must equal to defaultRequest value {} in {name}", default.1, request.1);
+        errors.push(invalid(format!("{path}.defaultRequest[{name}]"), request.1.as_str(), why));
+    }
+}
