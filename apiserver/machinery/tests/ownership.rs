@@ -154,6 +154,56 @@ fn conflicts_are_found_across_versions() {
     assert_eq!(managers, ["two"]);
 }
 
+/// Two versions without conversion: v2 declares a field `b`, v1 does not.
+struct Grown {
+    v1: Schema,
+    v2: Schema,
+}
+
+impl Versions for Grown {
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        match api_version {
+            "t/v1" => Some(&self.v1),
+            "t/v2" => Some(&self.v2),
+            _ => None,
+        }
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        self.schema(api_version)?;
+        let mut object = object.clone();
+        object["apiVersion"] = api_version.into();
+        Some(object)
+    }
+}
+
+#[test]
+fn what_the_version_of_the_last_apply_does_not_declare_is_refused() {
+    let with = |properties: Value| {
+        let spec = json!({"type": "object", "properties": properties});
+        Schema::parse(&json!({"type": "object", "properties": {"spec": spec}})).unwrap()
+    };
+    let text = json!({"type": "string"});
+    let versions = Grown { v1: with(json!({"a": text})), v2: with(json!({"a": text, "b": text})) };
+    let config = |version: &str| json!({"apiVersion": version, "kind": "T", "metadata": {"name": "a"}, "spec": {"a": "1"}});
+    let v1 = writer("m", &versions, now());
+    let v2 = Writer { api_version: "t/v2", ..writer("m", &versions, now()) };
+    let mut live =
+        apply::apply(&json!({"apiVersion": "t/v1", "kind": "T"}), &config("t/v1"), false, &v1).unwrap();
+    live["apiVersion"] = "t/v2".into();
+    let same = apply::apply(&live, &config("t/v2"), false, &v2).unwrap();
+    assert_eq!(same["spec"], json!({"a": "1"}));
+    // As a default gives it.
+    live["spec"]["b"] = "2".into();
+    let refused = apply::apply(&live, &config("t/v2"), false, &v2).unwrap_err();
+    let wanted = "failed to prune fields: failed to convert merged object to last applied version: .spec.b: field not declared in schema";
+    assert_eq!(refused.message, wanted);
+    // Who applied in v2 before goes on.
+    let mut live = same;
+    live["spec"]["b"] = "2".into();
+    assert_eq!(apply::apply(&live, &config("t/v2"), false, &v2).unwrap()["spec"], live["spec"]);
+}
+
 #[test]
 fn a_map_that_becomes_one_unit_is_owned_as_one() {
     let schema = |kind: Value| {

@@ -16,4 +16,5 @@
 
 pub mod pattern;
 pub mod session;
+pub mod suites;
 pub mod transcript;

@@ -44,12 +44,15 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         from: u64,
     },
-    /// Play the transcripts of `tests/clients` with the real kubectl.
+    /// Play the transcripts of `tests/clients` with the real kubectl, and run its programs.
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. UPDATE_EXPECT=1 writes what was printed into the transcripts.
     Clients {
-        /// Only the transcripts whose names contain one of these.
+        /// Only those whose names contain one of these.
         names: Vec<String>,
+        /// The envtest suites of other projects, too. ENVTEST_PEER=DIR, a folder with kube-apiserver and etcd, runs them there as well.
+        #[arg(long)]
+        all: bool,
     },
     /// Cut the power of the store's disk at every access, and kill processes that write: the store alone, and the server.
     Crash {
@@ -123,7 +126,7 @@ fn main() -> anyhow::Result<()> {
             ];
             suite::tests(&workspace_root(), "simulation", &["seeds::", "fleet::"], &variables)
         }
-        Command::Clients { names } => clients::run(&workspace_root(), &names),
+        Command::Clients { names, all } => clients::run(&workspace_root(), &names, all),
         Command::Crash { seeds, kills } => crash::run(&workspace_root(), seeds, kills),
         Command::Fuzz { arguments } => match arguments.split_first() {
             Some((first, rest)) if first == "--coverage" => suite::coverage(&workspace_root(), rest),

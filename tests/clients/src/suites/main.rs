@@ -1,0 +1,184 @@
+//! `envtest-suites [NAME …]`: the envtest suites of other projects, or those whose names contain one of these. Run by `cargo xtask clients --all`.
+//!
+//! With `ENVTEST_PEER=DIR`, a folder with `kube-apiserver` and `etcd`, they run on those, too, and both are shown.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clients::session::{Tools, root};
+use clients::suites::judge::{Verdict, judge};
+use clients::suites::list::{Package, Suite};
+use clients::suites::module::Module;
+use clients::suites::results::{self, Results};
+use machinery::clock::Clock;
+use tempfile::TempDir;
+
+/// Suites wait for what should happen within a second: on a busy machine once is no proof of a fault, twice is.
+const ATTEMPTS: usize = 2;
+/// The folder of the pair that ours is compared with.
+const PEER: &str = "ENVTEST_PEER";
+
+fn main() -> Result<()> {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let tools = Tools::find().map_err(|reason| anyhow!(reason))?;
+    let mut servers = vec![Server::ours(&tools)?];
+    if let Some(folder) = std::env::var_os(PEER) {
+        servers.push(Server::peer(&tools, folder)?);
+    }
+    let mut failed = Vec::new();
+    for suite in Suite::all(&root().join("tests/clients/suites"))? {
+        if !names.is_empty() && !names.iter().any(|part| suite.name.contains(part.as_str())) {
+            continue;
+        }
+        let module = Module::fetch(&tools.clients, &suite)?;
+        for package in &suite.packages {
+            module.build(&package.folder)?;
+        }
+        for server in &servers {
+            let total = run(&suite, &module, server)?;
+            if total.wrong > 0 && server.counts {
+                failed.push(suite.name.clone());
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+/// A folder for `KUBEBUILDER_ASSETS`.
+struct Server {
+    name: &'static str,
+    assets: TempDir,
+    /// Whether what it does wrong fails the run.
+    counts: bool,
+}
+
+impl Server {
+    fn ours(tools: &Tools) -> Result<Self> {
+        let assets = tempfile::tempdir()?;
+        let filled = Command::new(&tools.firstlight).arg("envtest").arg(assets.path()).output();
+        let filled = filled.with_context(|| tools.firstlight.display().to_string())?;
+        ensure!(filled.status.success(), "firstlight envtest: {}", String::from_utf8_lossy(&filled.stderr));
+        symlink(tools.clients.join("kubectl"), assets.path().join("kubectl"))?;
+        Ok(Self { name: "firstlight", assets, counts: true })
+    }
+
+    fn peer(tools: &Tools, folder: OsString) -> Result<Self> {
+        let (folder, assets) = (PathBuf::from(folder), tempfile::tempdir()?);
+        for program in ["kube-apiserver", "etcd"] {
+            let path = folder.join(program);
+            let path = path.canonicalize().with_context(|| format!("{PEER}: {}", path.display()))?;
+            symlink(path, assets.path().join(program))?;
+        }
+        symlink(tools.clients.join("kubectl"), assets.path().join("kubectl"))?;
+        Ok(Self { name: "peer", assets, counts: false })
+    }
+
+    /// Tests that fail before they stop their servers leave them running. The folder's name is like no other.
+    fn end_what_is_left(&self) {
+        let started_here = format!("^{}/", self.assets.path().display());
+        drop(Command::new("pkill").args(["-KILL", "-f", &started_here]).status());
+    }
+}
+
+#[derive(Default)]
+struct Total {
+    passed: usize,
+    skipped: usize,
+    expected: usize,
+    wrong: usize,
+    time: Duration,
+}
+
+/// Runs a suite on one server and says how each package ended.
+fn run(suite: &Suite, module: &Module, server: &Server) -> Result<Total> {
+    let clock = Clock::system();
+    let mut total = Total::default();
+    for package in &suite.packages {
+        let start = clock.monotonic();
+        let mut verdict = attempt(module, package, server)?;
+        for _ in 1..ATTEMPTS {
+            if verdict.wrong.is_empty() {
+                break;
+            }
+            for (test, why) in &verdict.wrong {
+                say(&format!("  once more, since it failed: {test}: {}", first_line(why)))?;
+            }
+            verdict = attempt(module, package, server)?;
+        }
+        let time = start.elapsed();
+        let Verdict { passed, skipped, expected, wrong } = &verdict;
+        say(&format!(
+            "{} {}, {}: {passed} passed, {skipped} left out by their authors, {} failed as expected, {} FAILED, {:.1} s",
+            suite.name,
+            package.folder,
+            server.name,
+            expected.len(),
+            wrong.len(),
+            time.as_secs_f64()
+        ))?;
+        for (test, reason) in expected {
+            say(&format!("  expected to fail: {test}\n    {reason}"))?;
+        }
+        for (test, why) in wrong {
+            say(&format!("  FAILED: {test}\n    {}", why.replace('\n', "\n    ")))?;
+        }
+        total.passed += passed;
+        total.skipped += skipped;
+        total.expected += expected.len();
+        total.wrong += wrong.len();
+        total.time += time;
+    }
+    let Total { passed, skipped, expected, wrong, time } = &total;
+    say(&format!(
+        "{} {}, {}: in all {passed} passed, {skipped} left out, {expected} failed as expected, {wrong} FAILED, {:.0} s",
+        suite.name,
+        suite.version,
+        server.name,
+        time.as_secs_f64()
+    ))?;
+    Ok(total)
+}
+
+/// Runs a package once.
+fn attempt(module: &Module, package: &Package, server: &Server) -> Result<Verdict> {
+    let run = module.run(&package.folder, server.name, server.assets.path())?;
+    server.end_what_is_left();
+    let mut all = results::of_go(&String::from_utf8_lossy(&std::fs::read(&run.log)?));
+    if let Some(report) = &run.report {
+        add_specs(module, package, report, &mut all)?;
+    }
+    let verdict = judge(package, &all, run.success);
+    if !verdict.wrong.is_empty() {
+        say(&format!("  what the tests printed: {}", run.log.display()))?;
+    }
+    Ok(verdict)
+}
+
+/// Specs stand for the test that runs them, unless that fails and they don't.
+fn add_specs(module: &Module, package: &Package, report: &Path, all: &mut Results) -> Result<()> {
+    // A program that broke off writes none.
+    let Ok(report) = std::fs::read(report) else { return Ok(()) };
+    let specs = results::of_ginkgo(&report)?;
+    let failed = |results: &Results| results.values().any(|one| matches!(one, results::Outcome::Failed(_)));
+    for test in module.specs_of(&package.folder)? {
+        if failed(&specs) || all.get(&test) == Some(&results::Outcome::Passed) {
+            all.remove(&test);
+        }
+    }
+    all.extend(specs);
+    Ok(())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn say(line: &str) -> Result<()> {
+    Ok(writeln!(std::io::stdout().lock(), "{line}")?)
+}

@@ -1,0 +1,139 @@
+//! What test programs say of their tests: Go's lines, and ginkgo's report.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// How a test ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should.
+    Passed,
+    /// Left out by its authors.
+    Skipped,
+    /// With this message.
+    Failed(String),
+}
+
+/// Tests by name. A test with subtests is not among them, unless it fails while they all pass.
+pub type Results = BTreeMap<String, Outcome>;
+
+/// Reads the lines `--- PASS: NAME (TIME)` that `-test.v` prints.
+pub fn of_go(printed: &str) -> Results {
+    let mut all = Results::new();
+    for line in printed.lines() {
+        let Some((word, name)) =
+            line.trim_start().strip_prefix("--- ").and_then(|rest| rest.split_once(": "))
+        else {
+            continue;
+        };
+        let outcome = match word {
+            "PASS" => Outcome::Passed,
+            "SKIP" => Outcome::Skipped,
+            "FAIL" => Outcome::Failed("see the log".to_owned()),
+            _ => continue,
+        };
+        let name = name.rsplit_once(" (").map_or(name, |(name, _)| name);
+        all.insert(name.to_owned(), outcome);
+    }
+    let is_told_by_subtests = |name: &str, outcome: &Outcome| {
+        let start = format!("{name}/");
+        let mut subtests = all.iter().filter(|(other, _)| other.starts_with(&start)).peekable();
+        let failed = matches!(outcome, Outcome::Failed(_));
+        subtests.peek().is_some()
+            && (!failed || subtests.any(|(_, outcome)| matches!(outcome, Outcome::Failed(_))))
+    };
+    let told: Vec<String> = all
+        .iter()
+        .filter(|(name, outcome)| is_told_by_subtests(name, outcome))
+        .map(|(name, _)| name.clone())
+        .collect();
+    all.retain(|name, _| !told.contains(name));
+    all
+}
+
+/// Reads ginkgo's JSON report. What is set up and torn down is there only where it failed.
+///
+/// # Errors
+/// What is no such report.
+pub fn of_ginkgo(report: &[u8]) -> Result<Results> {
+    let suites: Value = serde_json::from_slice(report).context("ginkgo's report")?;
+    let mut all = Results::new();
+    for suite in suites.as_array().context("ginkgo's report is no list")? {
+        for spec in suite["SpecReports"].as_array().into_iter().flatten() {
+            let outcome = match spec["State"].as_str().unwrap_or_default() {
+                "passed" => Outcome::Passed,
+                "pending" | "skipped" => Outcome::Skipped,
+                _ => Outcome::Failed(spec["Failure"]["Message"].as_str().unwrap_or_default().to_owned()),
+            };
+            let kind = spec["LeafNodeType"].as_str().unwrap_or_default();
+            if kind == "It" {
+                let texts = spec["ContainerHierarchyTexts"].as_array().into_iter().flatten();
+                let texts: Vec<&str> =
+                    texts.chain([&spec["LeafNodeText"]]).filter_map(Value::as_str).collect();
+                all.insert(numbered(&all, texts.join(" ")), outcome);
+            } else if outcome != Outcome::Passed {
+                all.insert(numbered(&all, format!("[{kind}]")), outcome);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The name, with a number where there is such a name already.
+fn numbered(all: &Results, name: String) -> String {
+    let free = |number: &u32| !all.contains_key(&format!("{name} #{number}"));
+    match all.contains_key(&name) {
+        true => (2..).find(free).map(|number| format!("{name} #{number}")).unwrap_or(name),
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_with_subtests_are_told_by_them() {
+        let printed = "=== RUN TestA\n--- FAIL: TestA (0.1s)\n    --- PASS: TestA/one (0.00s)\n    --- FAIL: TestA/two (0.00s)\n\
+            --- PASS: TestB (0.00s)\n    --- SKIP: TestB/one (0.00s)\n--- FAIL: TestC (1s)\n    --- PASS: TestC/one (0.00s)\n--- PASS: TestD (0s)\n";
+        let failed = Outcome::Failed("see the log".to_owned());
+        let wanted = [
+            ("TestA/one", Outcome::Passed),
+            ("TestA/two", failed.clone()),
+            ("TestB/one", Outcome::Skipped),
+            ("TestC", failed),
+            ("TestC/one", Outcome::Passed),
+            ("TestD", Outcome::Passed),
+        ];
+        let wanted: Results = wanted.into_iter().map(|(name, outcome)| (name.to_owned(), outcome)).collect();
+        assert_eq!(of_go(printed), wanted);
+    }
+
+    #[test]
+    fn specs_and_what_failed_around_them() {
+        let spec = |kind: &str, text: &str, state: &str| {
+            let around = if kind == "It" { vec!["a", "b"] } else { vec![] };
+            serde_json::json!({"LeafNodeType": kind, "LeafNodeText": text, "State": state, "ContainerHierarchyTexts": around,
+                "Failure": {"Message": "why"}})
+        };
+        let specs = [
+            spec("BeforeSuite", "", "passed"),
+            spec("It", "c", "passed"),
+            spec("It", "c", "failed"),
+            spec("It", "d", "pending"),
+            spec("AfterSuite", "", "panicked"),
+        ];
+        let report = serde_json::json!([{"SpecReports": specs}, {"SpecReports": null}]).to_string();
+        let wanted = [
+            ("[AfterSuite]", Outcome::Failed("why".into())),
+            ("a b c", Outcome::Passed),
+            ("a b c #2", Outcome::Failed("why".into())),
+            ("a b d", Outcome::Skipped),
+        ];
+        let wanted: Results = wanted.into_iter().map(|(name, outcome)| (name.to_owned(), outcome)).collect();
+        assert_eq!(of_ginkgo(report.as_bytes()).unwrap(), wanted);
+        assert!(of_ginkgo(b"{}").is_err());
+    }
+}
