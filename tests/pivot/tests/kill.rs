@@ -22,9 +22,10 @@ fn stays(key: &str) -> bool {
 async fn recover(scene: &Scene, original: &Objects, back: bool) -> Vec<String> {
     let state = pivot::Journal::open(Box::new(scene.disk.clone())).unwrap();
     let (begun, over) = (state.state().header.is_some(), state.state().handed_over);
-    let ended = state.state().ended();
+    let (ended, undone) = (state.state().ended(), state.state().rolled_back);
     drop(state);
-    if !begun {
+    // It undoes itself what fails before anything was made at the target.
+    if !begun || undone {
         return wrong_after_roll_back(scene, original);
     }
     if ended {

@@ -1,5 +1,6 @@
 //! The addresses of a Service and their families. No addresses are given out, and the cluster has IPv4 only.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use machinery::field::{FieldError, FieldErrorKind};
@@ -161,8 +162,9 @@ fn listed(spec: &Value) -> Vec<FieldError> {
         _ => {}
     }
     let families = texts(spec, "ipFamilies");
+    let mut seen = HashSet::new();
     for (index, family) in families.iter().enumerate() {
-        if families[..index].contains(family) {
+        if !seen.insert(family) {
             let field = format!("spec.ipFamilies[{index}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &(*family).into(), ""));
         }

@@ -1,6 +1,6 @@
 //! Configurations of admission: webhooks and policies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use machinery::cel::program::{Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
@@ -155,8 +155,9 @@ fn check_resources(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if resources.is_empty() {
         errors.push(required(path, ""));
     }
-    let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
-    for (index, name) in names.iter().enumerate() {
+    let all: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
+    let names: HashSet<&str> = all.iter().copied().collect();
+    for (index, name) in all.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if name.is_empty() {
             errors.push(required(path, ""));
@@ -166,7 +167,7 @@ fn check_resources(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
             Some((resource, part)) => {
                 let all = (part != "*").then(|| format!("{resource}/*"));
                 let any = (resource != "*").then(|| format!("*/{part}"));
-                all.into_iter().chain(any).find(|other| names.contains(&other.as_str()))
+                all.into_iter().chain(any).find(|other| names.contains(other.as_str()))
             }
             None => None,
         };
@@ -174,11 +175,11 @@ fn check_resources(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.push(invalid(path, *name, format!("if '{by}' is present, must not specify {name}")));
         }
     }
-    if names.contains(&"*/*") && names.len() > 1 {
+    if names.contains("*/*") && all.len() > 1 {
         let why = "if '*/*' is present, must not specify other resources";
         errors.push(invalid(path, rule["resources"].clone(), why));
     }
-    if names.contains(&"*") && names.iter().any(|name| *name != "*" && !name.contains('/')) {
+    if names.contains("*") && names.iter().any(|name| *name != "*" && !name.contains('/')) {
         let why = "if '*' is present, must not specify other resources without subresources";
         errors.push(invalid(path, rule["resources"].clone(), why));
     }
@@ -403,8 +404,9 @@ fn binding(binding: &Value) -> Vec<FieldError> {
         let shown: Vec<&Value> = actions.iter().collect();
         errors.push(invalid("spec.validationActions", json!(shown), why));
     }
+    let mut seen = HashSet::new();
     for (index, action) in actions.iter().enumerate() {
-        if actions[..index].contains(action) {
+        if !seen.insert(action) {
             let field = format!("spec.validationActions[{index}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, action, ""));
         }

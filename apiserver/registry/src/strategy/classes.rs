@@ -1,5 +1,7 @@
 //! Classes of storage, of runtimes and of priorities.
 
+use std::collections::HashSet;
+
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use machinery::names::qualified_name;
@@ -52,6 +54,7 @@ fn topologies(class: &Value, errors: &mut Vec<FieldError>) {
     let mut terms: Vec<Vec<(&str, Vec<&str>)>> = Vec::new();
     for (index, term) in list(class, "allowedTopologies").iter().enumerate() {
         let path = format!("allowedTopologies[{index}].matchLabelExpressions");
+        let mut names = HashSet::new();
         let mut keys: Vec<(&str, Vec<&str>)> = Vec::new();
         for (index, expression) in list(term, "matchLabelExpressions").iter().enumerate() {
             let (path, key) = (format!("{path}[{index}]"), text(expression, "key"));
@@ -59,16 +62,17 @@ fn topologies(class: &Value, errors: &mut Vec<FieldError>) {
             if values.is_empty() {
                 errors.push(required(format!("{path}.values"), ""));
             }
+            let mut known = HashSet::new();
             let mut seen: Vec<&str> = Vec::new();
             for (index, value) in values.iter().filter_map(Value::as_str).enumerate() {
-                if seen.contains(&value) {
+                if !known.insert(value) {
                     errors.push(twice(format!("{path}.values[{index}]"), value));
                 }
                 seen.push(value);
             }
             let problems = qualified_name(key);
             errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.key"), key, why)));
-            if keys.iter().any(|(known, _)| *known == key) {
+            if !names.insert(key) {
                 errors.push(twice(format!("{path}.key"), key));
             }
             seen.sort_unstable();
@@ -93,10 +97,11 @@ pub(super) const RUNTIME: Rules = Rules {
             errors.extend(resources::amount(name, amount, &path));
         }
         let tolerations = list(&class["scheduling"], "tolerations");
+        let mut seen = HashSet::new();
         for (index, toleration) in tolerations.iter().enumerate() {
             let path = format!("scheduling.tolerations[{index}]");
             tolerates(toleration, &path, &mut errors);
-            if tolerations[..index].contains(toleration) {
+            if !seen.insert(toleration) {
                 let mut error = internal(path, "core.Toleration", toleration, "");
                 error.kind = FieldErrorKind::Duplicate;
                 errors.push(error);

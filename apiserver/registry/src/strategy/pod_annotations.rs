@@ -1,5 +1,7 @@
 //! Annotations of pods that mean something to the server.
 
+use std::collections::HashMap;
+
 use machinery::field::FieldError;
 use serde_json::{Map, Value, json};
 
@@ -126,16 +128,14 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
 
 /// The older annotations of AppArmor become fields of a new pod, and the fields annotations.
 pub(super) fn app_armor_fields(pod: &mut Value) {
-    let found: Vec<(String, String)> = annotations(pod)
+    let found: HashMap<String, String> = annotations(pod)
         .filter_map(|(key, value)| Some((key.strip_prefix(APP_ARMOR)?.to_owned(), value.to_owned())))
         .collect();
     let whole = !pod["spec"]["securityContext"]["appArmorProfile"].is_null();
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
     for list in ["initContainers", "containers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some((_, value)) = found.iter().find(|(name, _)| container["name"] == name.as_str()) else {
-                continue;
-            };
+            let Some(value) = container["name"].as_str().and_then(|name| found.get(name)) else { continue };
             let profile = match value.as_str() {
                 "runtime/default" => json!({"type": "RuntimeDefault"}),
                 "unconfined" => json!({"type": "Unconfined"}),

@@ -192,6 +192,9 @@ fn within(resource: &str, asked: &Value, limit: Option<&Value>, path: &str) -> O
     Some(invalid(format!("{path}.requests"), shown, why))
 }
 
+/// How many of a pod's claims an error names.
+const CLAIMS_SHOWN: usize = 64;
+
 /// The claims of the pod that a container uses.
 fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut Vec<FieldError>) {
     let mut names: BTreeSet<String> = BTreeSet::new();
@@ -211,15 +214,17 @@ fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut 
             let at = format!("{path}.request");
             errors.extend(problems.into_iter().map(|why| invalid(at.clone(), request, why)));
             let key = if request.is_empty() { name.to_owned() } else { format!("{name}/{request}") };
-            let parts =
-                names.iter().any(|known| request.is_empty() && known.starts_with(&format!("{name}/")));
+            let first = format!("{name}/");
+            let mut after = names.range(first.clone()..);
+            let parts = request.is_empty() && after.next().is_some_and(|known| known.starts_with(&first));
             if names.contains(&key) || parts {
                 errors.push(twice(&key));
             }
             names.insert(key);
         }
         if !claims.contains(name) {
-            let known: Vec<&str> = claims.iter().copied().collect();
+            // Each error names them: all of them would make the answer as long as the square of the pod.
+            let known: Vec<&str> = claims.iter().copied().take(CLAIMS_SHOWN).collect();
             let which = if known.is_empty() {
                 " which is empty".to_owned()
             } else {

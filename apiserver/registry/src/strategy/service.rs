@@ -1,6 +1,6 @@
 //! Services. No addresses are given out: nothing here carries their traffic.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::{Value, json};
@@ -149,8 +149,8 @@ fn validate(service: &Value) -> Vec<FieldError> {
         _ => {}
     }
     let mut names = BTreeSet::new();
-    let mut node_ports = Vec::new();
-    let mut seen: Vec<[&Value; 2]> = Vec::new();
+    let mut node_ports = HashSet::new();
+    let mut seen = HashSet::new();
     for (index, port) in ports.iter().enumerate() {
         let path = format!("spec.ports[{index}]");
         check_port(port, &path, ports.len() > 1, &mut names, &mut errors);
@@ -162,7 +162,7 @@ fn validate(service: &Value) -> Vec<FieldError> {
             let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
             errors.push(invalid(format!("{path}.nodePort"), node_port, why));
         }
-        if node_port != 0 && node_ports.contains(&(&port["protocol"], node_port)) {
+        if !node_ports.insert((&port["protocol"], node_port)) && node_port != 0 {
             errors.push(FieldError::new(
                 FieldErrorKind::Duplicate,
                 format!("{path}.nodePort"),
@@ -170,9 +170,8 @@ fn validate(service: &Value) -> Vec<FieldError> {
                 "",
             ));
         }
-        node_ports.push((&port["protocol"], node_port));
         let key = [&port["protocol"], &port["port"]];
-        if seen.contains(&key) {
+        if !seen.insert(key) {
             let mut error = FieldError::new(FieldErrorKind::Duplicate, path, &Value::Null, "");
             error.value = Some(format!(
                 "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
@@ -180,7 +179,6 @@ fn validate(service: &Value) -> Vec<FieldError> {
             ));
             errors.push(error);
         }
-        seen.push(key);
     }
     balanced(spec, kind, &mut errors);
     errors

@@ -1,5 +1,7 @@
 //! Volumes of pods: one source each, and what the sources must say.
 
+use std::collections::HashSet;
+
 use machinery::field::FieldError;
 use machinery::names;
 use serde_json::Value;
@@ -352,7 +354,7 @@ const TOKEN_SECONDS_MIN: i64 = 600;
 
 fn projected(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     mode(source, "defaultMode", path, errors);
-    let mut paths: Vec<&str> = Vec::new();
+    let mut paths = HashSet::new();
     for (index, one) in source["sources"].as_array().into_iter().flatten().enumerate() {
         let at = format!("{path}.sources[{index}]");
         let mut found = PROJECTED.iter().filter(|kind| !one[**kind].is_null());
@@ -369,10 +371,9 @@ fn projected(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 keys(inner, &at, errors);
                 for item in inner["items"].as_array().into_iter().flatten() {
                     let file = text(item, "path");
-                    if !file.is_empty() && paths.contains(&file) {
+                    if !paths.insert(file) && !file.is_empty() {
                         errors.push(invalid(path, text(inner, "name"), "conflicting duplicate paths"));
                     }
-                    paths.push(file);
                 }
             }
             "serviceAccountToken" => token(inner, path, &at, errors),
