@@ -130,17 +130,7 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
             }
         }
         "iscsi" => iscsi(source, path, errors),
-        "flocker" => match (text(source, "datasetName"), text(source, "datasetUUID")) {
-            ("", "") => errors.push(required(path, "one of datasetName and datasetUUID is required")),
-            ("", _) => {}
-            (_, "") => errors.extend(text(source, "datasetName").contains('/').then(|| {
-                invalid(format!("{path}.datasetName"), text(source, "datasetName"), "must not contain '/'")
-            })),
-            _ => {
-                let why = "datasetName and datasetUUID can not be specified simultaneously";
-                errors.push(invalid(path, "resource", why));
-            }
-        },
+        "flocker" => flocker(source, path, errors),
         "rbd" | "cephfs" if source["monitors"].as_array().is_none_or(Vec::is_empty) => {
             errors.push(required(format!("{path}.monitors"), ""));
         }
@@ -154,24 +144,41 @@ fn check_source(name: &str, source: &Value, path: &str, errors: &mut Vec<FieldEr
                 errors.push(invalid(format!("{path}.registry"), registry, why));
             }
         }
-        "flexVolume" => {
-            let reserved = |key: &str| {
-                let domain = key.split('/').next().unwrap_or_default();
-                ["kubernetes.io", "k8s.io"]
-                    .iter()
-                    .any(|name| domain == *name || domain.ends_with(&format!(".{name}")))
-            };
-            let options = source["options"].as_object().into_iter().flatten();
-            for (key, _) in options.filter(|(key, _)| reserved(key)) {
-                let why = "kubernetes.io and k8s.io namespaces are reserved";
-                errors.push(invalid(format!("{path}.options[{key}]"), key.as_str(), why));
-            }
-        }
+        "flexVolume" => flex(source, path, errors),
         "azureDisk" => azure_disk(source, path, errors),
         "storageos" if text(source, "volumeName").is_empty() => needs(source, "volumeName", path, errors),
         "glusterfs" => {}
         "ephemeral" => claim(&source["volumeClaimTemplate"], path, errors),
         _ => {}
+    }
+}
+
+fn flocker(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match (text(source, "datasetName"), text(source, "datasetUUID")) {
+        ("", "") => errors.push(required(path, "one of datasetName and datasetUUID is required")),
+        ("", _) => {}
+        (name, "") if name.contains('/') => {
+            errors.push(invalid(format!("{path}.datasetName"), name, "must not contain '/'"));
+        }
+        (_, "") => {}
+        _ => {
+            let why = "datasetName and datasetUUID can not be specified simultaneously";
+            errors.push(invalid(path, "resource", why));
+        }
+    }
+}
+
+fn flex(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let reserved = |key: &str| {
+        let domain = key.split('/').next().unwrap_or_default();
+        ["kubernetes.io", "k8s.io"]
+            .iter()
+            .any(|name| domain == *name || domain.ends_with(&format!(".{name}")))
+    };
+    let options = source["options"].as_object().into_iter().flatten();
+    for (key, _) in options.filter(|(key, _)| reserved(key)) {
+        let why = "kubernetes.io and k8s.io namespaces are reserved";
+        errors.push(invalid(format!("{path}.options[{key}]"), key.as_str(), why));
     }
 }
 
