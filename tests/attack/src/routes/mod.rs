@@ -233,6 +233,10 @@ const FAULTS: &[&str] = &[
     "unsupported role reference kind",
     "content is not a list",
     "failed to create typed patch object",
+    "failed to prune fields",
+    // Of a Binding.
+    "target.kind: Unsupported value",
+    "target.name: Required value",
     // Of a strategic merge patch.
     "unknown patch type",
     "list element types are not identical",
