@@ -59,7 +59,13 @@ fn live(
 fn show_unsettled(life: &Life, machines: &Machines) {
     let hosts: Objects<BareMetalHost> = life.manager.objects();
     let agents: Objects<Agent> = life.manager.objects();
-    for host in hosts.all().iter().filter(|host| !is_settled(host)).take(2) {
+    let all = hosts.all();
+    let unsettled: Vec<_> = all.iter().filter(|host| !is_settled(host)).collect();
+    for host in &unsettled {
+        let status = host.status.clone().unwrap_or_default();
+        println!("{:?}: {} {:?}", host.metadata.name, status.provisioning.state, status.error_message);
+    }
+    for host in unsettled.iter().take(2) {
         let mac = host.spec.boot_mac_address.clone().unwrap_or_default();
         let agent = agents.get(&engine::NamespacedName::new("", mac.replace(':', "-")));
         println!(

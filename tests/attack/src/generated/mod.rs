@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use machinery::random::Random;
 use serde_json::{Value, json};
@@ -33,8 +35,11 @@ pub async fn run(options: &Options) -> Result<Broken> {
     let planted = plant(&lab, &resources).await?;
     let before = snapshot(&mut admin, &resources).await?;
     // What the tenant makes itself it may see.
-    let hide =
-        |object: &Value| object.to_string().replace(&planted.canary, "x").replace(&planted.shared, "x");
+    let encoded = STANDARD.encode(&planted.canary);
+    let hide = |object: &Value| {
+        let text = object.to_string().replace(&encoded, "eA==");
+        text.replace(&planted.canary, "x").replace(&planted.shared, "x")
+    };
     let models: BTreeMap<String, Value> = before
         .iter()
         .filter_map(|(place, object)| Some((place.clone(), serde_json::from_str(&hide(object)).ok()?)))
