@@ -1,6 +1,6 @@
 //! The rules of ownership: who loses, gains and keeps which fields by a write.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -50,13 +50,23 @@ impl<'a> Updater<'a> {
     }
 
     /// Brings every set in line with today's schemas: what was granular may be one unit now.
-    fn reconcile(&self, managers: &mut Managers) {
+    ///
+    /// # Errors
+    /// `live` has a field that the version of a manager does not declare.
+    fn reconcile(&self, live: &Value, managers: &mut Managers) -> Result<(), Failure> {
+        let mut checked: BTreeSet<&str> = BTreeSet::new();
         for owned in managers.values_mut() {
             let Some(root) = self.root(&owned.api_version) else { continue };
+            if owned.api_version != self.api_version && checked.insert(&owned.api_version) {
+                if let Some(converted) = self.to(live, &owned.api_version) {
+                    validate(&converted, root, true)?;
+                }
+            }
             if let Some(set) = reconcile(&owned.set, root) {
                 owned.set = set;
             }
         }
+        Ok(())
     }
 
     /// Takes what changed from `old` to `new` from everybody but `writer`.
@@ -126,7 +136,7 @@ impl<'a> Updater<'a> {
 
     /// A write of the whole object by any means but apply. Returns what the writer owns by it.
     pub fn update(&self, live: &Value, new: &Value, managers: &mut Managers) -> Result<FieldSet, Failure> {
-        self.reconcile(managers);
+        self.reconcile(live, managers)?;
         let comparison = self.take(live, new, managers, None, true)?;
         let mut set = comparison.changed();
         set = self.reset.filter(set);
@@ -142,7 +152,7 @@ impl<'a> Updater<'a> {
         applier: &ManagerId,
         force: bool,
     ) -> Result<Option<Value>, Failure> {
-        self.reconcile(managers);
+        self.reconcile(live, managers)?;
         let root = self.root(self.api_version).unwrap_or(Type::Deduced);
         let merged = merge(live, config, root).map_err(|error| format!("failed to merge config: {error}"))?;
         let last = managers.remove(applier);
