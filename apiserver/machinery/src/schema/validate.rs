@@ -29,7 +29,8 @@ pub fn validate(
     validate_beyond_values(schema, new, old, errors, known)
 }
 
-/// Validates like [`validate`], but without types and values, which the caller has validated for the object's own kind.
+/// Validates like [`validate`], but without types and values, as for an object whose `kind` is not that of its
+/// resource.
 pub fn validate_beyond_values(
     schema: &Schema,
     new: &Value,
