@@ -99,7 +99,7 @@ impl Input {
     }
 }
 
-/// The part of an object that a request addresses.
+/// The part of an object that a request reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subresource {
     /// The object itself.

@@ -23,7 +23,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares `old` with `new`, both of type `ty`. The error is a sentence.
+    /// Compares `old` with `new`, both of type `ty`. The error is a message.
     pub fn of(old: &Value, new: &Value, ty: Type<'_>) -> Result<Self, String> {
         let mut walk = Walk { path: Vec::new(), result: Self::default() };
         walk.compare(Some(old), Some(new), ty)?;

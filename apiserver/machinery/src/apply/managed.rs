@@ -71,7 +71,7 @@ pub struct Owned {
 /// All entries of an object.
 pub type Managers = BTreeMap<ManagerId, Owned>;
 
-/// Parses `managedFields`. The error is a sentence.
+/// Parses `managedFields`. The error is a message.
 pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     let mut managers = Managers::new();
     let entries = entries.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);

@@ -9,7 +9,7 @@ use super::path::PathElement;
 use super::types::{Atom, ListAtom, MapAtom, Type};
 use crate::schema::ListType;
 
-/// Merges `config` into `live`, both of type `ty`. The error is a sentence.
+/// Merges `config` into `live`, both of type `ty`. The error is a message.
 pub fn merge(live: &Value, config: &Value, ty: Type<'_>) -> Result<Value, String> {
     Ok(values(Some(live), Some(config), ty)?.unwrap_or(Value::Null))
 }

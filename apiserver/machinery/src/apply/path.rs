@@ -94,7 +94,7 @@ impl PathElement {
 
     /// Parses the `fieldsV1` form. Returns `None` for unknown kinds of elements, which are ignored.
     ///
-    /// The error is a sentence.
+    /// The error is a message.
     pub fn parse(text: &str) -> Result<Option<Self>, String> {
         let Some((kind, rest)) = text.split_once(':') else {
             return Err(format!("missing colon in path element {text:?}"));

@@ -205,7 +205,7 @@ impl FieldSet {
         Value::Object(map)
     }
 
-    /// Parses the `fieldsV1` form. The error is a sentence.
+    /// Parses the `fieldsV1` form. The error is a message.
     pub fn decode(value: &Value) -> Result<Self, String> {
         Self::decode_at(value, 0)
     }

@@ -23,7 +23,7 @@ pub type Conflicts = BTreeMap<ManagerId, FieldSet>;
 pub enum Failure {
     /// Other managers own fields with other values.
     Conflicts(Conflicts),
-    /// Any other reason, as a sentence.
+    /// Any other reason, as a message.
     Other(String),
 }
 

@@ -12,7 +12,7 @@ use crate::schema::ListType;
 
 /// Checks `value` against the type `ty`. Stored objects may have duplicate items (`allow_duplicates`).
 ///
-/// The error is one sentence, or `errors:` followed by one line for each error.
+/// The error is one message, or `errors:` followed by one line for each error.
 pub fn validate(value: &Value, ty: Type<'_>, allow_duplicates: bool) -> Result<(), String> {
     let mut check = Check { allow_duplicates, path: Vec::new(), errors: Vec::new() };
     check.value(value, ty);

@@ -191,7 +191,7 @@ impl<'s> Estimate<'_, 's> {
         let key = |name: &Arc<str>| Local {
             name: name.clone(),
             size: entry(|entry| entry.key),
-            // Indices have no place.
+            // Indices of a list have no place in the schema.
             place: if list { None } else { below(target.place, Place::key) },
         };
         match &call.second {

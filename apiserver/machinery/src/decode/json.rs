@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Decoded, Format, LONG_PATHS, Problems, number};
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT};
 
-/// Decodes one JSON document. The error is a sentence of Go's decoder.
+/// Decodes one JSON document. The error is a message of Go's decoder.
 pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
     let mut reader = Reader::new(bytes);
     let value = reader.value()?;

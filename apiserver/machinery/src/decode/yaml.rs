@@ -7,7 +7,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 use super::{Decoded, Format, LONG_PATHS, number};
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
 
-/// Decodes the first YAML document that is not empty. The error is a sentence with the line.
+/// Decodes the first YAML document that is not empty. The error is a message with the line.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: invalid UTF-8: {error}"))?;
     if text.starts_with('\t') {
@@ -20,7 +20,7 @@ pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     )
 }
 
-/// Decodes all documents of a YAML text that are not empty, each with its first line (from 1). The error is a sentence
+/// Decodes all documents of a YAML text that are not empty, each with its first line (from 1). The error is a message
 /// with the line in the whole text.
 pub fn yaml_documents(text: &str) -> Result<Vec<(usize, Decoded)>, String> {
     let documents = split(text).into_iter().filter(|(_, document)| !is_blank(document));

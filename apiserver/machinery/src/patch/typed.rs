@@ -6,7 +6,7 @@ use crate::apply::types::OBJECT_META;
 use crate::go::go_type;
 use crate::schema::{Kind, Schema};
 
-/// Checks the types of `value`. The error is a sentence of Go's converter.
+/// Checks the types of `value`. The error is a message of Go's converter.
 pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
     if value.is_null() || schema.int_or_string || schema.preserve_unknown_fields {
         return Ok(());

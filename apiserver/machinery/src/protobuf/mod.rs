@@ -26,7 +26,7 @@ const ITEMS_FIELD: u64 = 1;
 /// Decodes `k8s\0` followed by a `runtime.Unknown` to the JSON form of the object, with `apiVersion` and `kind`.
 /// `default_kind` contains them for a body that has none.
 ///
-/// The error is a sentence, which names the kind if it is unknown.
+/// The error is a message, which names the kind if it is unknown.
 pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value, String> {
     let body = bytes
         .strip_prefix(MAGIC)

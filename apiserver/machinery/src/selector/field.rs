@@ -21,7 +21,7 @@ pub struct FieldTerm {
 }
 
 impl FieldSelector {
-    /// Parses a selector such as `a=b,c==d,e!=f`. The error is a sentence of kube-apiserver.
+    /// Parses a selector such as `a=b,c==d,e!=f`. The error is a message of kube-apiserver.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = split_terms(text);
         if parts.len() > MAX_SELECTOR_TERMS {
@@ -39,7 +39,7 @@ impl FieldSelector {
         Ok(Self { terms: terms? })
     }
 
-    /// Checks that each field is supported. The error is a sentence of kube-apiserver.
+    /// Checks that each field is supported. The error is a message of kube-apiserver.
     pub fn check(&self, supported: impl Fn(&str) -> bool) -> Result<(), String> {
         match self.terms.iter().find(|term| !supported(&term.field)) {
             Some(term) => Err(format!("field label not supported: {}", term.field)),

@@ -31,7 +31,7 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Parses a selector such as `a=b,c!=d,e in (f,g),h,!i,j>1`. The error is a sentence of kube-apiserver.
+    /// Parses a selector such as `a=b,c!=d,e in (f,g),h,!i,j>1`. The error is a message of kube-apiserver.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: scan(text), position: 0 };
         let mut requirements = Vec::new();
@@ -56,7 +56,7 @@ impl LabelSelector {
     }
 
     /// Parses a `metav1.LabelSelector` object (`matchLabels`, `matchExpressions`). An empty one selects everything. The
-    /// error is a sentence.
+    /// error is a message.
     pub fn from_object(selector: &Value) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {

@@ -51,7 +51,7 @@ enum Operator {
 }
 
 impl Path {
-    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`. The error is a sentence.
+    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`. The error is a message.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_below(text, 0)
     }

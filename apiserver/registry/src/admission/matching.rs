@@ -159,7 +159,7 @@ impl Rule {
         let definition = &target.served.definition;
         let has = |list: &[String], wanted: &str| list.iter().any(|one| one == "*" || one == wanted);
         let scope = match self.scope.as_str() {
-            // A Namespace is a cluster-scoped object.
+            // Namespaces are cluster-scoped objects.
             "Namespaced" => definition.namespaced,
             "Cluster" => !definition.namespaced,
             _ => true,

@@ -11,7 +11,7 @@ use crate::meta::{Meta, Owner};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// One object.
+/// An object with its owner references and the state of its deletion.
 #[derive(Debug, Clone)]
 struct Node {
     key: Key,
@@ -32,7 +32,7 @@ pub(crate) enum Action {
     Release { finalizer: &'static str },
 }
 
-/// All objects.
+/// The graph of all objects.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     nodes: BTreeMap<String, Node>,

@@ -36,7 +36,7 @@ fn read(label: &str, inner: &str, end: &str) -> Option<Block> {
 /// Checks that `text` is empty or consists of PEM certificates without headers.
 ///
 /// # Errors
-/// The reason, as a sentence of the Go implementation.
+/// The reason, as a message of the Go implementation.
 pub(super) fn check_certificates(text: &[u8]) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());

@@ -9,7 +9,7 @@ use super::pem;
 /// Checks that `text` is a PEM certificate request whose signature proves possession of the key.
 ///
 /// # Errors
-/// The reason, as a sentence of the Go implementation.
+/// The reason, as a message of the Go implementation.
 pub(super) fn check(text: &[u8]) -> Result<(), String> {
     let der = der(text)?;
     is_sequence(&der)?;
