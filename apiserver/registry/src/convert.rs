@@ -27,7 +27,7 @@ pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
         && (served.definition.built_in || revision > served.resource.changed_at)
 }
 
-/// Returns stored text as clients of `served` get it. Only for resources without a conversion webhook.
+/// Returns stored text as clients of `served` get it. The caller has ruled out that a webhook must convert it.
 fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
@@ -38,7 +38,8 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     }
 }
 
-/// Returns a stored object, parsed, as clients of `served` get it. Only for resources without a conversion webhook.
+/// Returns a stored object, parsed, as clients of `served` get it. The caller has ruled out that a webhook must convert
+/// it.
 pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Value> {
     let object = parse(stored)?;
     Some(if as_stored(served, revision) { object } else { from_storage(served, object) })

@@ -64,8 +64,8 @@ pub struct Version {
     pub schema_text: Box<str>,
     /// Columns of `kubectl get`. If empty, only the age is shown.
     pub columns: Vec<Column>,
-    /// Whether `/status` is served. If so, writes of the main resource ignore `status`, and writes of `/status` change
-    /// nothing else.
+    /// Whether `/status` is served. If so, writes of the main resource do not change `status`, and writes of `/status`
+    /// do not change `spec`.
     pub status: bool,
     /// The paths of `/scale`, if it is served.
     pub scale: Option<Scale>,

@@ -102,7 +102,7 @@ impl Registry {
         // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
         // limit.
         let any_age = options.resource_version == "0";
-        // A list that selects one name has at most one object and needs no pages.
+        // The list of one name needs no pages: at most one object per namespace matches.
         let limit = if any_age || selection.is_one_name() { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;

@@ -234,8 +234,8 @@ fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patch
     }
 }
 
-/// Returns the findings of strict decoding for the version that the object names. A version that does not exist has
-/// only the fields that all objects have.
+/// Returns the findings of strict decoding for the version that the object names, if it is in the resource's group. A
+/// version that does not exist has only the fields that all objects have.
 pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     let group = &served.definition.group;
     let asked = meta::api_version(object);
