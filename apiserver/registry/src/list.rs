@@ -102,8 +102,9 @@ impl Registry {
         // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
         // limit.
         let any_age = options.resource_version == "0";
-        // The list of one name needs no pages: at most one object per namespace matches.
-        let limit = if any_age || selection.is_one_name() { 0 } else { options.limit };
+        // At most one object of a namespace has the selected name, so that no page is needed.
+        let is_one_object = selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
+        let limit = if any_age || is_one_object { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;
         let listing = Listing { served, prefix: &prefix, view, revision };
