@@ -93,7 +93,7 @@ pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
 pub struct Enrolled {
     /// The name of the Agent object.
     pub name: String,
-    /// Seconds between two reports if there is nothing new. The server treats a machine that is silent for three of them as gone.
+    /// Seconds between two reports if there is nothing new.
     pub report_seconds: u64,
 }
 
