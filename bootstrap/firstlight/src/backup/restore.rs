@@ -29,7 +29,7 @@ pub struct Restored {
     pub header: Header,
     /// The revision of the restored store; the next write has the revision after it.
     pub revision: Revision,
-    /// Where the directory is now that was there before.
+    /// The path of the previous directory, if there was one.
     pub replaced: Option<PathBuf>,
 }
 

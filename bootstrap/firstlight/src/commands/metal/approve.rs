@@ -25,7 +25,7 @@ pub struct ApproveOptions {
 /// Runs it.
 /// Runs `metal approve`.
 /// # Errors
-/// A machine that is not there.
+/// A machine does not exist, or the API refuses the approval.
 pub async fn run(options: &ApproveOptions) -> Result<()> {
     let connection = options.target.connect().await?;
     for name in &options.names {
