@@ -161,7 +161,7 @@ impl Plane {
         Client::new(self.server.client_service(User::master(name)), "default")
     }
 
-    /// What the controllers of this process share.
+    /// Returns the manager for the controllers of this process.
     pub fn manager(&self) -> Manager {
         self.manager_with(self.client(CONTROLLER_USER))
     }
