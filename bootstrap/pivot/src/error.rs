@@ -5,7 +5,7 @@ use crate::preflight::Finding;
 /// The reason why a pivot cannot continue. Nothing is lost with any error: the journal records the progress.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A server refused a request, or could not be reached.
+    /// A server refuses a request or cannot be reached.
     #[error("{server}: {what}: {}", message(.source))]
     Server {
         /// `source` or `target`.

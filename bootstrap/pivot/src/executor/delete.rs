@@ -26,7 +26,7 @@ struct Place<'a> {
     /// The key of one of the objects.
     key: Key,
     marked: usize,
-    /// Somebody may put finalizers on them.
+    /// Whether controllers may set finalizers on the objects.
     held: bool,
 }
 
