@@ -16,7 +16,7 @@ use crate::{Context, Error, Result, substitution, yaml};
 /// The components of a version of a provider.
 #[derive(Debug, Clone)]
 pub struct Components {
-    /// Whose.
+    /// The provider that they belong to.
     pub provider: Provider,
     /// `v1.14.0`
     pub version: String,

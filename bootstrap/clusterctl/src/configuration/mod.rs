@@ -28,8 +28,8 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads the file at a path or `https://` address. Without `path`, reads the first one found in the usual folders; it is not an
-    /// error if there is none.
+    /// Reads the file at a path or an `https://` or `http://` address. Without `path`, reads the first one found in the usual folders;
+    /// it is not an error if there is none.
     ///
     /// # Errors
     /// The file does not exist at the given place, or cannot be read.

@@ -34,7 +34,7 @@ pub struct Options {
     pub resource_sets: bool,
     /// Whether to show templates.
     pub templates: bool,
-    /// Whether to show objects in the same state as their machine.
+    /// Whether to show objects that are ready or in the same state as their machine.
     pub echo: bool,
     /// Whether to show machines in the same state in one row.
     pub grouping: bool,

@@ -1,4 +1,4 @@
-//! GitLab's generic packages: one version, the one in the URL.
+//! GitLab's generic packages. A package has one version, the one in the URL.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ pub(super) struct Package {
     token: Option<String>,
 }
 
-/// The package that a path names, its version, and the name of the components.
+/// The package that a path names, its version, and the name of the components file.
 pub(super) fn parse(
     host: &str,
     path: &str,
