@@ -2,7 +2,6 @@
 //!
 //! A recording is a few seconds older than its descriptions. Ages therefore differ, so only the form of their column is compared. For
 //! some descriptions the objects had also changed: a message was different, a machine was deleted, another one had joined its group.
-//! some descriptions the objects had moved on: a message had changed, a machine had been deleted, another had joined its group.
 
 #![allow(
     clippy::unwrap_used,

@@ -2,7 +2,6 @@
 //!
 //! Every field of v1beta1 that v1beta2 also has is kept. clusterctl 1.14 loses references and `minReadySeconds` in this command (its
 //! webhooks do not), and adds fields that were not set; if it converts a manifest without loss, its result means the same as ours.
-//! do not), and adds fields that nobody set; a manifest that it converts without loss means the same as ours.
 
 mod fields;
 mod kinds;

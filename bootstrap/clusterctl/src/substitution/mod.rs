@@ -2,7 +2,6 @@
 //!
 //! The forms and their special cases are those of clusterctl 1.14, which differs from a shell in places: every operator with a default
 //! works as `:-`, and an unknown form leaves the value unchanged. `tests/substitution.rs` uses recorded cases.
-//! default means `:-`, and a form that it does not know leaves the value as it is. `tests/substitution.rs` holds recorded cases.
 
 mod evaluate;
 mod glob;

@@ -2,7 +2,6 @@
 //!
 //! The rules are those of `clusterctl move` (source: cluster-api v1.14, `cmd/clusterctl/client/cluster/objectgraph.go`). Objects that
 //! move although those rules would leave them behind are marked [`Fate::Beyond`].
-//! those rules would leave it behind is marked [`Fate::Beyond`].
 
 mod facts;
 

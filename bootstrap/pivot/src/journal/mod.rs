@@ -2,7 +2,6 @@
 //!
 //! A file of lines: length of the record, its CRC-32, the record as JSON. An incomplete last line comes from a write that a crash cut
 //! off and is ignored; anything else that does not fit is damage and refused.
-//! counts for nothing; anything else that does not fit is damage, and refused.
 
 mod disk;
 mod record;

@@ -36,7 +36,6 @@ const CONFIGURATIONS: &[(&str, &str)] = &[
 /// Tries to create every object in a dry run. An object is left out if its definition is the same at both servers, both run the same
 /// release, and the target has no admission configuration: such a target accepts what the source has stored. Returns how many objects
 /// were tried, and the refusals.
-/// were tried, and what was refused.
 ///
 /// # Errors
 /// A server cannot be reached.
