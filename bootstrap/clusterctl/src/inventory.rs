@@ -45,11 +45,11 @@ pub async fn installed(client: &Client) -> Result<bool> {
 /// A provider in the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// `aws`
+    /// Its name, such as `aws`.
     pub name: String,
-    /// `InfrastructureProvider`
+    /// Name of its type, such as `InfrastructureProvider`.
     pub type_name: String,
-    /// `v2.1.0`
+    /// Its version, such as `v2.1.0`.
     pub version: String,
 }
 

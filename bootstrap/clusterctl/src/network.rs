@@ -25,7 +25,7 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Request {
     /// The address.
     pub url: String,
-    /// Value of `Accept`.
+    /// Value of the header `Accept`.
     pub accept: Option<&'static str>,
     /// A token that is sent as `Bearer`, but only to the host of [`Self::url`].
     pub token: Option<String>,
@@ -41,7 +41,7 @@ impl Request {
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// Whether no more requests are allowed for now (GitHub's `X-RateLimit-Remaining: 0`).
     pub exhausted: bool,

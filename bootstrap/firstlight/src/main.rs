@@ -1,4 +1,4 @@
-//! `firstlight`: from nothing to a first Cluster API management cluster, out of one binary.
+//! `firstlight`: one binary that sets up a first Cluster API management cluster.
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ pub enum Error {
     /// A server refuses a request or cannot be reached.
     #[error("{server}: {what}: {}", message(.source))]
     Server {
-        /// `source` or `target`.
+        /// The role of the server: `source` or `target`.
         server: &'static str,
         /// The verb and the object.
         what: String,
@@ -18,7 +18,7 @@ pub enum Error {
     /// The answer of a server does not conform to its API.
     #[error("{server}: {what}: the answer cannot be read: {source}")]
     Answer {
-        /// `source` or `target`.
+        /// The role of the server: `source` or `target`.
         server: &'static str,
         /// The verb and the object.
         what: String,

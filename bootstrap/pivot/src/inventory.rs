@@ -23,11 +23,11 @@ use crate::server::{Page, Server};
 pub struct Provider {
     /// The namespace in which it is installed.
     pub namespace: String,
-    /// `infrastructure-vsphere`
+    /// Its name with the prefix of its type, such as `infrastructure-vsphere`.
     pub name: String,
-    /// `InfrastructureProvider`
+    /// Its type, such as `InfrastructureProvider`.
     pub kind: String,
-    /// `v1.14.0`
+    /// Its version, such as `v1.14.0`.
     pub version: String,
 }
 

@@ -13,13 +13,13 @@ use crate::server::{Server, encode};
 /// A kind of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
     /// The version in which the server stores objects.
     pub version: String,
-    /// `Machine`
+    /// Name of the kind, such as `Machine`.
     pub kind: String,
-    /// `machines`
+    /// Plural in paths, such as `machines`.
     pub plural: String,
     /// Whether its objects are in namespaces.
     pub namespaced: bool,
@@ -46,12 +46,12 @@ impl Kind {
         }
     }
 
-    /// `cluster.x-k8s.io/v1beta2`
+    /// The `apiVersion` of its objects, such as `cluster.x-k8s.io/v1beta2`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// `machines.cluster.x-k8s.io`
+    /// Plural and group, such as `machines.cluster.x-k8s.io`.
     pub fn resource(&self) -> String {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
@@ -113,7 +113,7 @@ struct Version {
 }
 
 impl Definition {
-    /// `machines.cluster.x-k8s.io`
+    /// Name of the definition, such as `machines.cluster.x-k8s.io`.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }

@@ -10,11 +10,11 @@ use crate::kinds::Kind;
 /// Names an object at both servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// Empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// `Machine`
+    /// Name of the kind, such as `Machine`.
     pub kind: String,
-    /// Empty for cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: String,
     /// The name.
     pub name: String,

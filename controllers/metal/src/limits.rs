@@ -20,7 +20,7 @@ pub const POWER_CHANGE: Duration = Duration::from_secs(2);
 pub const SECRET_RETRY: Duration = Duration::from_secs(10);
 /// How often firmware settings and versions are read.
 pub const FIRMWARE_POLL: Duration = Duration::from_secs(300);
-/// How often they are read while they should change.
+/// How often firmware settings and versions are read while they should change.
 pub const FIRMWARE_CHANGE: Duration = Duration::from_secs(60);
 /// How often the state of a firmware update is read.
 pub const TASK_POLL: Duration = Duration::from_secs(15);

@@ -44,7 +44,7 @@ pub struct Map {
     size: u64,
     zstd: bool,
     parts: Vec<Part>,
-    /// Which clusters are in the file; the others are zeros.
+    /// Whether each cluster is in the file; the other clusters are zeros.
     present: Vec<bool>,
 }
 

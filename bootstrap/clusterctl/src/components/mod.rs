@@ -18,7 +18,7 @@ use crate::{Context, Error, Result, substitution, yaml};
 pub struct Components {
     /// The provider that they belong to.
     pub provider: Provider,
-    /// `v1.14.0`
+    /// Their version, such as `v1.14.0`.
     pub version: String,
     /// Names of the variables in the file.
     pub variables: Vec<String>,

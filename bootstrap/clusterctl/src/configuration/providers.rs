@@ -11,19 +11,19 @@ const KNOWN: &str = include_str!("providers.txt");
 /// The types of providers, in the order in which they are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProviderType {
-    /// Cluster API itself.
+    /// Provides Cluster API itself.
     Core,
-    /// Bootstrap data.
+    /// Creates bootstrap data.
     Bootstrap,
-    /// Control planes.
+    /// Manages control planes.
     ControlPlane,
-    /// Machines.
+    /// Creates machines.
     Infrastructure,
-    /// IP addresses.
+    /// Assigns IP addresses.
     Ipam,
-    /// Runtime extensions.
+    /// Adds runtime extensions.
     RuntimeExtension,
-    /// Add-ons.
+    /// Installs add-ons.
     Addon,
 }
 
@@ -107,7 +107,7 @@ impl<T> ByType<T> {
 /// A provider and its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// `aws`
+    /// Its name, such as `aws`.
     pub name: String,
     /// Its type; `None` for something that is fetched like a provider but is not one, such as cert-manager.
     pub provider_type: Option<ProviderType>,
@@ -126,7 +126,7 @@ impl Provider {
         self.url.split_at(self.url.rfind('/').map_or(0, |slash| slash + 1))
     }
 
-    /// `InfrastructureProvider`
+    /// Name of the type, such as `InfrastructureProvider`; empty without a type.
     pub fn type_name(&self) -> &'static str {
         self.provider_type.map_or("", ProviderType::name)
     }

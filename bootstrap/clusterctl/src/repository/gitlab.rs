@@ -9,7 +9,7 @@ use crate::{Context, Error, Result};
 
 /// A package of a project.
 pub(super) struct Package {
-    /// `https://gitlab.example.com/api/v4/projects/PROJECT/packages/generic/NAME`
+    /// `https://HOST/api/v4/projects/PROJECT/packages/generic/NAME`, without a final slash.
     base: String,
     token: Option<String>,
 }

@@ -24,10 +24,10 @@ pub struct Metadata {
 /// All patches of a minor version.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReleaseSeries {
-    /// `1` of `v1.14`
+    /// The major version: `1` for `v1.14`.
     #[serde(default)]
     pub major: u64,
-    /// `14` of `v1.14`
+    /// The minor version: `14` for `v1.14`.
     #[serde(default)]
     pub minor: u64,
     /// The contract that the series implements: `v1beta2`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Where a journal is kept.
+/// Storage of a journal.
 pub trait Disk: Send + Sync {
     /// Its path, for messages.
     fn path(&self) -> String;

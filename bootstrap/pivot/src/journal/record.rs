@@ -80,7 +80,7 @@ pub enum Record {
         /// The objects that were kept.
         changed: Vec<Key>,
     },
-    /// All is done.
+    /// The pivot is complete.
     Done,
     /// The target's copies are about to be deleted and the source's Clusters unpaused.
     RollingBack,

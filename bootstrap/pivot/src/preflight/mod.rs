@@ -21,21 +21,21 @@ use crate::kinds::Definition;
 use crate::limits;
 use crate::server::Server;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Severity {
     /// Nothing is moved until it is fixed.
     Error,
-    /// Worth knowing.
+    /// The user should know it, but objects move.
     Warning,
 }
 
 /// A problem that a check found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// Which object, on which server.
+    /// The object concerned, and its server where that matters.
     pub object: String,
     /// The problem.
     pub what: String,
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// A finding that is worth knowing.
+    /// A finding that the user should know.
     pub fn warning(object: impl fmt::Display, what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(object, what, advice) }
     }

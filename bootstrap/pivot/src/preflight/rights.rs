@@ -1,4 +1,4 @@
-//! Whether the pivot's user may do what it needs to do.
+//! Checks whether the users of both servers have the rights that the pivot needs.
 
 use std::collections::BTreeSet;
 

@@ -39,9 +39,9 @@ const METADATA_ONLY: &str =
 /// Media types of the patches in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchKind {
-    /// RFC 7386
+    /// JSON Merge Patch (RFC 7386).
     Merge,
-    /// RFC 6902
+    /// JSON Patch (RFC 6902).
     Json,
 }
 
@@ -88,7 +88,7 @@ impl Server {
         Self { role, client, clock, requests: Arc::default(), skew: Arc::default() }
     }
 
-    /// `source` or `target`.
+    /// The role of the server: `source` or `target`.
     pub fn role(&self) -> &'static str {
         self.role
     }
