@@ -53,7 +53,7 @@ async fn built_in_lists_leave_out_the_kind_of_their_items() {
     assert_eq!((&a["kind"], &a["apiVersion"], &a["data"]["k"]), (&Value::Null, &Value::Null, &"}{\"".into()));
 }
 
-/// What is refused, and how: method, path, content type, body, code, reason, and how the message begins.
+/// Refused requests: method, path, content type, body, code, reason, and the beginning of the message.
 const REFUSALS: &[(&str, &str, &str, &str, u16, &str, &str)] = &[
     (
         "GET",
