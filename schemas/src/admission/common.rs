@@ -34,7 +34,7 @@ impl Errors {
         self.0.push(FieldError::bare(FieldErrorKind::Required, field.to_string(), detail));
     }
 
-    /// A value is not allowed here.
+    /// Adds an error: a value is not allowed here.
     pub fn forbidden(&mut self, field: impl Display, detail: impl Into<String>) {
         self.0.push(FieldError::bare(FieldErrorKind::Forbidden, field.to_string(), detail));
     }
