@@ -175,7 +175,7 @@ async fn take_step(plane: &Plane, step: &Step, values: &mut Values) -> Fresh {
     Fresh { response, collection: is_collection(&path), query }
 }
 
-/// Path and query of a request, and its query parameters (of repeated ones the first).
+/// Returns path and query of a request, and its query parameters (the first value of repeated ones).
 fn target(path: &str, step: &Step, values: &Values) -> (String, BTreeMap<String, String>) {
     let mut pairs = Vec::new();
     for (name, value) in &step.query {
@@ -202,7 +202,7 @@ fn target(path: &str, step: &Step, values: &Values) -> (String, BTreeMap<String,
     (format!("{path}{separator}{}", encoded.join("&")), query)
 }
 
-/// Whether a path names a collection of resources.
+/// Returns whether a path names a collection of resources.
 fn is_collection(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -226,7 +226,7 @@ async fn wait_for(plane: &Plane, condition: &Wait, step: &Step, values: &Values)
     }
     let deadline = plane.clock.monotonic() + limit;
     let until = substitute::text(&condition.until, values);
-    // The question is asked as the step's user, but always in JSON.
+    // The condition is checked as the step's user, but always in JSON.
     let own = |name: &&String| !["content-type", "accept"].contains(&name.to_ascii_lowercase().as_str());
     let headers: BTreeMap<String, String> = (step.headers.iter())
         .filter(|(name, _)| own(name))
@@ -237,7 +237,7 @@ async fn wait_for(plane: &Plane, condition: &Wait, step: &Step, values: &Values)
         let ask = Ask { method: "GET", target, headers: headers.clone(), body: None };
         let answer = plane.send(ask, step.impersonate.as_ref(), values).await?;
         let mut answer = read::answer(answer, None, &plane.clock).await;
-        // Some JSON is served as text.
+        // Some endpoints serve JSON as text.
         if answer.body.is_null() {
             answer.body = serde_json::from_str(&answer.text).unwrap_or_default();
         }
