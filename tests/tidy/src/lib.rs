@@ -1,6 +1,7 @@
-//! Keeps the map true: dependency edges, folders, file and function sizes.
+//! Checks that the code matches docs/ARCHITECTURE.md: dependencies between crates, folders, and sizes of
+//! files and functions.
 //!
-//! The rules are functions over plain data, so that each has a test that shows it can fail.
+//! The rules are functions of plain data, and each has a test that shows a violation.
 
 pub mod edges;
 pub mod sources;

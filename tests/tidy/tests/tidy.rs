@@ -1,10 +1,10 @@
-//! The workspace as it stands obeys the map.
+//! Checks the workspace against docs/ARCHITECTURE.md.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folders that the map has at the top.
+/// The top-level folders in docs/ARCHITECTURE.md.
 const TOP_FOLDERS: &[&str] =
     &["apiserver", "bootstrap", "controllers", "docs", "examples", "schemas", "tests", "target"];
 
@@ -92,7 +92,8 @@ fn the_api_server_knows_nothing_of_cluster_api() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// A package with one test program has its files as modules of `tests/main.rs`: one that is not named there is never compiled.
+/// In a package with one test program, the files are modules of `tests/main.rs`. A file that is not listed
+/// there is never compiled.
 #[test]
 fn every_test_file_is_part_of_a_program() {
     let listed =
