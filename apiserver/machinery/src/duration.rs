@@ -1,8 +1,8 @@
-//! Durations as Go writes them: `90s`, `1h30m`, `500ms`, `1.5s`.
+//! Durations in Go's format, for example `90s`, `1h30m`, `500ms` or `1.5s`.
 
 use std::time::Duration;
 
-/// Reads one; `None` when it is none, negative, or too long.
+/// Parses a duration. Returns `None` if the text is not a duration, is negative, or is out of range.
 pub fn parse(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);

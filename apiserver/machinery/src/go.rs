@@ -1,10 +1,10 @@
-//! Values as messages of a Go program show them.
+//! Text forms of values in messages of Go programs.
 
 use serde_json::Value;
 
 use crate::schema::go_float;
 
-/// The name of the value's type in Go's unstructured objects.
+/// Returns the name of the value's type in Go's unstructured objects.
 pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -17,7 +17,7 @@ pub fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// The value as Go's `%v` prints it.
+/// Formats the value like Go's `%v`.
 pub fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -33,8 +33,8 @@ pub fn go_text(value: &Value) -> String {
     }
 }
 
-/// The value as Go's encoder writes it: no spaces, letters that HTML would read escaped, and floats with an exponent only where
-/// they are very large or small.
+/// Encodes the value like Go's JSON encoder: no spaces, HTML characters escaped, and exponents only for very large or
+/// very small floats.
 pub fn go_json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(go_json).collect::<Vec<_>>().join(",")),
@@ -70,7 +70,7 @@ pub fn go_json(value: &Value) -> String {
     }
 }
 
-/// The value as Go's `%#v` prints it.
+/// Formats the value like Go's `%#v`.
 pub fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),

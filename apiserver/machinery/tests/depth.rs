@@ -1,5 +1,5 @@
-//! Whatever is nested: at the limit it is taken on half the stack of a thread, above it is refused, and a million levels are refused
-//! as quickly. A stack that overflows ends this program.
+//! Nested input of all formats. Input at the limit is accepted on half the stack of a thread, and deeper input is
+//! refused, even with a million levels. A stack overflow would abort the test program.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use machinery::table::Path;
 use machinery::{cel, crd, decode, patch, protobuf};
 use serde_json::{Value, json};
 
-/// Half the stack of a tokio worker thread (2 MiB), on which all of this runs in the server.
+/// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;
 
 /// Runs `work` on a thread with half of the usual stack.
@@ -19,7 +19,7 @@ fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap()
 }
 
-/// Levels around `inner`, as text.
+/// Returns text with `levels` levels around `inner`.
 fn nested(before: &str, inner: &str, after: &str, levels: usize) -> String {
     [before.repeat(levels), inner.to_owned(), after.repeat(levels)].concat()
 }
@@ -28,7 +28,8 @@ fn object(levels: usize) -> String {
     nested("{\"a\":", "1", "}", levels)
 }
 
-/// Text of so many levels, what reads it, its limit, and what is said above it.
+/// A function that generates text of a given depth, the function that reads it, the limit, and the error above the
+/// limit.
 struct Case {
     name: &'static str,
     text: fn(usize) -> String,
@@ -48,7 +49,7 @@ fn check(cases: Vec<Case>, many: usize) {
     }
 }
 
-/// Reads, copies, compares, writes and drops.
+/// Parses, copies, compares, encodes and drops the value.
 fn through(decoded: Result<decode::Decoded, String>) -> Result<(), String> {
     let value = decoded?.value;
     let again = decode::own(value.to_string().as_bytes());
@@ -89,7 +90,7 @@ fn documents() {
     check(vec![case("YAML block mappings", block, yaml, budget)], 2_000);
 }
 
-/// Aliases stand for what they name, with its levels.
+/// An alias has as many levels as the value that it stands for.
 #[test]
 fn aliases_add_their_levels() {
     let text = |links: usize| {
@@ -103,7 +104,7 @@ fn aliases_add_their_levels() {
     assert_eq!(on_a_small_stack(move || yaml(&text(links))), Ok(()));
     let above = on_a_small_stack(move || yaml(&text(90))).unwrap_err();
     assert!(above.starts_with("yaml: "), "{above}");
-    // Keys that are no text are refused, however deep.
+    // Keys that are not text are refused at any depth.
     assert!(on_a_small_stack(|| yaml(&nested("? ", "a", "", 100_000))).is_err());
 }
 
@@ -127,7 +128,7 @@ fn patches() {
         patch::json_patch(&object, add(MAX_DEPTH - 2, 3).to_string().as_bytes()).unwrap_err().code,
         413
     );
-    // A pointer with many steps leads nowhere.
+    // A pointer with many steps does not exist in the object.
     let path = json!([{"op": "test", "path": "/a".repeat(1_000_000), "value": 1}]).to_string();
     assert_eq!(on_a_small_stack(move || patch::json_patch(&object, path.as_bytes()).unwrap_err().code), 422);
 }
@@ -178,7 +179,7 @@ fn protobuf_holds_json_that_is_no_deeper() {
             on_a_small_stack(move || protobuf::decode(&body(levels), None).map(|read| read.to_string()));
         assert_eq!(read.is_ok(), taken, "{levels}: {read:.200?}");
     }
-    // Messages in messages of no known field are not looked into.
+    // Messages in unknown fields are skipped, however deep they are.
     let unknown = (0..5_000).fold(Vec::new(), |inner, _| field(999, &inner));
     on_a_small_stack(move || {
         protobuf::decode(&[b"k8s\0", unknown.as_slice()].concat(), Some(("v1", "ConfigMap"))).unwrap()
@@ -189,7 +190,7 @@ fn schema_of(before: &str, after: &str, levels: usize) -> Value {
     decode::own(nested(before, r#"{"type":"string"}"#, after, levels).as_bytes()).unwrap()
 }
 
-/// What a definition with this schema goes through, and an object of its kind as deep.
+/// Passes a definition with this schema, and an object of its kind with the same depth, through all steps.
 fn define(source: &Value, object: Value) -> Result<(), String> {
     let mut definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.test"},
@@ -272,7 +273,7 @@ fn rules() {
         ],
         3_000,
     );
-    // Chains of these are as long as a source may be.
+    // Chains of these operators may be as long as a source may be.
     for text in [
         "true".to_owned() + &" || self.b".repeat(9_000),
         "true".to_owned() + &" && true || false".repeat(5_000),
@@ -290,7 +291,7 @@ fn rules() {
     ] {
         drop(on_a_small_stack(move || rule(&text)));
     }
-    // What is in front of a chain is below it in the tree.
+    // The operand in front of a chain is below the chain in the tree.
     let steps = |text: String| format!("({text}{})", " + 1".repeat(100));
     let wide = (0..100).fold("1".to_owned(), |text, _| steps(text)) + " > 0";
     assert!(on_a_small_stack(move || rule(&wide)).unwrap_err().contains(depth));

@@ -1,4 +1,4 @@
-//! The machinery from outside: decoding, patches, apply, CEL, selectors, tables, and input that is damaged or random.
+//! Tests of the public functions: decoding, patches, apply, CEL, selectors, tables, and damaged or random input.
 
 mod any_input;
 mod apply;

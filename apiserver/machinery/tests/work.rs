@@ -1,5 +1,5 @@
-//! Input that is cheap to send and was dear to read: each of these took minutes, or all of the memory. What is done now is linear in
-//! the input, or counted against a budget.
+//! Input that is cheap to send must be cheap to process. Without limits, each of these inputs takes minutes or all of
+//! the memory, so the work is linear in the input or counted against a budget.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -127,7 +127,7 @@ fn alternatives_are_counted() {
     assert!(errors.len() <= MAX_FIELD_ERRORS);
 }
 
-/// The complaint about a rule when its definition is written, or when it is evaluated.
+/// Returns the error of a rule when its definition is written, or when it is evaluated.
 fn rule(text: &str, value: &Value) -> String {
     let rule = Rule { rule: text.to_owned(), ..Rule::default() };
     let source = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"},
@@ -167,9 +167,9 @@ fn rules_end() {
             "{text:.80}: {found:.300}"
         );
     }
-    // Types that hold others twice are neither shown nor compared at length.
+    // Types that contain other types twice are neither shown nor compared in full.
     assert!(rule(&format!("[1]{} + 1", times(".map(x, {x: x})")), &value).len() < 10_000);
-    // As many mistakes as there are terms.
+    // Each term of the expression is an error.
     let wrong = rule(&("no||".repeat(20_000) + "no"), &value);
     assert!(
         wrong.len() < 5 * MAX_CEL_PROBLEMS_TEXT && wrong.contains("more errors were truncated"),
@@ -178,7 +178,7 @@ fn rules_end() {
     );
 }
 
-/// A rule that costs nothing is no free ride.
+/// A rule without any cost still counts against the budget.
 #[test]
 fn cheap_rules_are_counted() {
     let rules = vec![json!({"rule": "true"}); 500];

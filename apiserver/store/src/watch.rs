@@ -1,4 +1,4 @@
-//! Watchers: each has a queue of its own, so that a slow one holds up nobody.
+//! Watchers. Each has its own queue, so that a slow watcher does not delay others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,19 +13,20 @@ use crate::revision::Revision;
 use crate::state::Event;
 use crate::store::Inner;
 
-/// The watchers' side that the store keeps, by the text of the watched prefix: an event looks up the handful of prefixes
-/// that cover its key, and wakes nobody else.
+/// The queues of all watchers by the text of their prefix. An event only looks up the few prefixes that cover its key,
+/// and wakes only their watchers.
 #[derive(Default)]
 pub(crate) struct Watchers {
     by_prefix: BTreeMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
     next_id: u64,
     reached: Arc<AtomicU64>,
-    /// Bytes of the events in all queues.
+    /// Size of the events in all queues, in bytes.
     queued: Arc<AtomicUsize>,
 }
 
 impl Watchers {
-    /// Queues an event with everyone who watches its key. Where that is too much for all queues together, everyone goes on from the history.
+    /// Queues an event for all watchers of its key. If all queues together exceed their limit, all watchers continue
+    /// from the history.
     pub(crate) fn send(&mut self, event: &Arc<Event>) {
         let mut queued = None;
         for prefix in event.key().covering() {
@@ -39,17 +40,18 @@ impl Watchers {
         }
     }
 
-    /// Bytes of the events that wait for watchers, each counted once.
+    /// Returns the size of the events that wait for watchers in bytes, with each event counted once.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued.load(Ordering::Relaxed)
     }
 
-    /// Tells progress. Called after `send` of everything up to `revision`, so that an empty queue means "seen up to here".
+    /// Reports progress. It must be called after `send` of all events up to `revision`, so that an empty queue means
+    /// that all of them were seen.
     pub(crate) fn reached(&self, revision: Revision) {
         self.reached.store(revision.0, Ordering::Release);
     }
 
-    /// Ends every watcher, once it has read what there is.
+    /// Ends all watchers after they have read their remaining events.
     pub(crate) fn stop(&mut self) {
         for queue in std::mem::take(&mut self.by_prefix).values().flat_map(BTreeMap::values) {
             queue.end(WatchEnd::Stopped);
@@ -60,7 +62,7 @@ impl Watchers {
         self.by_prefix.values().map(BTreeMap::len).sum()
     }
 
-    /// `behind`: there are events after `from` already.
+    /// Adds a watcher. `behind` is true if there are events after `from` already.
     pub(crate) fn subscribe(
         &mut self,
         prefix: &Prefix,
@@ -114,13 +116,15 @@ impl Drop for Registration {
     }
 }
 
-/// Yields the events below a prefix in the order of their revisions: none missing, none twice. Dropping it ends the watch.
+/// Returns the events below a prefix in the order of their revisions, without gaps and duplicates. Dropping the watcher
+/// ends the watch.
 ///
-/// Invariant: everything in `read` is older than `unread`; that is not after `looked_through`; and what is in `queue` is.
+/// Invariant: events in `read` are older than those in `unread`, these are not after `looked_through`, and those in
+/// `queue` are.
 pub struct Watcher {
     read: VecDeque<Arc<Event>>,
     unread: VecDeque<Numbers>,
-    /// Up to which revision the history was looked through.
+    /// The revision up to which the history was searched.
     looked_through: Revision,
     queue: Arc<Queue>,
     seen: Revision,
@@ -129,10 +133,11 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// The next event. Safe to cancel: no event is lost.
+    /// Returns the next event. It is safe to cancel, because no event is lost.
     ///
     /// # Errors
-    /// The watch has ended; what came before has been yielded, except for [`WatchEnd::TooSlow`] nothing is missing.
+    /// The watch has ended and earlier events have been returned. No event is missing, except after
+    /// [`WatchEnd::TooSlow`].
     pub async fn next(&mut self) -> Result<Arc<Event>, WatchEnd> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -153,10 +158,10 @@ impl Watcher {
         }
     }
 
-    /// The next event if there is one now. Where the watcher is so far back that memory does not reach there, this waits for the disk.
+    /// Returns the next event, or `None` if there is none now. If the event is not in memory, this waits for the disk.
     ///
     /// # Errors
-    /// As [`Watcher::next`].
+    /// As for [`Watcher::next`].
     pub fn try_next(&mut self) -> Result<Option<Arc<Event>>, WatchEnd> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -180,7 +185,7 @@ impl Watcher {
         self.registration.store.upgrade().ok_or(WatchEnd::Stopped)
     }
 
-    /// Takes the next events from the history; at its end, the queue has what follows.
+    /// Reads the next events from the history. At its end, the watcher continues with the queue.
     fn look_through(&mut self) -> Result<(), WatchEnd> {
         let store = self.store()?;
         // Nothing is published while this lock is held.
@@ -198,17 +203,18 @@ impl Watcher {
         Ok(())
     }
 
-    /// The first of `unread` were read.
+    /// Moves the first of `unread` to `read`.
     fn take_read(&mut self, events: Vec<Event>) -> Result<(), WatchEnd> {
         self.unread.drain(..events.len());
         self.read.extend(events.into_iter().map(Arc::new));
-        // A row that is gone has left the history meanwhile.
+        // A missing row has left the history meanwhile.
         if self.read.is_empty() { Err(WatchEnd::TooSlow) } else { Ok(()) }
     }
 
-    /// The revision up to which this watcher has yielded everything: what a bookmark may carry.
+    /// Returns the revision up to which this watcher has returned all events, for bookmarks.
     pub fn progress(&mut self) -> Revision {
-        // The order matters: what was queued after `reached` was read may be missing from it, never the other way round.
+        // The order matters: events may be queued after `reached` was read, but no event up to `reached` is queued
+        // later.
         let reached = Revision(self.reached.load(Ordering::Acquire));
         if self.read.is_empty() && self.unread.is_empty() {
             self.seen = self.seen.max(self.looked_through);
@@ -220,7 +226,7 @@ impl Watcher {
     }
 
     fn deliver(&mut self, event: Arc<Event>) -> Arc<Event> {
-        // One connection ends, and its client lists again.
+        // A panic ends this connection only, and its client lists again.
         assert!(event.revision() > self.seen, "events come in the order of their revisions");
         self.seen = event.revision();
         event

@@ -1,7 +1,11 @@
-//! Checks that the code matches docs/ARCHITECTURE.md: dependencies between crates, folders, and sizes of
-//! files and functions.
+//! Checks that code and pages match docs/ARCHITECTURE.md and the tree: dependencies between crates, cycles of
+//! imports, folders, sizes of files and functions, and references in pages.
 //!
 //! The rules are functions of plain data, and each has a test that shows a violation.
 
+pub mod circles;
+pub mod dependencies;
 pub mod edges;
+pub mod imports;
+pub mod pages;
 pub mod sources;

@@ -1,6 +1,6 @@
-//! Server-side apply and the bookkeeping of `metadata.managedFields`.
+//! Server-side apply and the maintenance of `metadata.managedFields`.
 //!
-//! Semantics follow `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
+//! The semantics are those of `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
 
 mod compare;
 mod fields;
@@ -28,10 +28,10 @@ use self::set::FieldSet;
 use self::types::Type;
 use self::updater::{Conflicts, Failure, Updater};
 
-/// The manager of what was there before the first apply.
+/// The manager of the fields that exist before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Metadata that nobody owns.
+/// Metadata that no manager owns.
 const UNOWNED: &[&[&str]] = &[
     &["apiVersion"],
     &["kind"],
@@ -47,30 +47,29 @@ const UNOWNED: &[&[&str]] = &[
     &["metadata", "resourceVersion"],
 ];
 
-/// The versions of a resource, as far as ownership needs them: each manager's fields are written in the
-/// version that the manager used.
+/// The versions of a resource. The fields of each manager are recorded in the version that the manager used.
 pub trait Versions {
-    /// The schema of `api_version` (`group/version`); `None` when that version does not exist any more.
+    /// Returns the schema of `api_version` (`group/version`), or `None` if the version does not exist.
     fn schema(&self, api_version: &str) -> Option<&Schema>;
 
-    /// `object` in `api_version`, whether or not that version declares all of its fields; `None` when the version does not
-    /// exist any more.
+    /// Converts `object` to `api_version`, whether or not that version declares all of its fields. Returns `None` if
+    /// the version does not exist.
     fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
 
-    /// For a kind that is a Go type on a real server: an object of it with nothing set, as it would be defaulted. What
-    /// of this is a zero value (`{}`, `""`, null) is there before anybody writes, so nobody owns it.
+    /// Returns an empty object with its defaults, for a kind that is a Go type in kube-apiserver. Its zero values
+    /// (`{}`, `""`, null) exist before any write, so no manager owns them.
     fn empty_object(&self, _api_version: &str) -> Option<Value> {
         None
     }
 
-    /// Why what is owned in `api_version` cannot be looked at, when that ends a request. Otherwise what is owned in a version that
-    /// does not exist any more is forgotten.
+    /// Returns an error message if the request must fail because of fields that are owned in `api_version`. If it is
+    /// `None` and the version does not exist, the ownership is dropped.
     fn refusal(&self, _api_version: &str) -> Option<String> {
         None
     }
 }
 
-/// A resource with one schema for every version (conversion only changes `apiVersion`).
+/// A resource with one schema for all versions, whose conversion only changes `apiVersion`.
 pub struct OneSchema<'a>(pub &'a Schema);
 
 impl Versions for OneSchema<'_> {
@@ -90,11 +89,11 @@ impl Versions for OneSchema<'_> {
 /// Fields that a request cannot own, because the strategy of its path resets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset<'a> {
-    /// Everything can be owned.
+    /// All fields can be owned.
     Nothing,
-    /// These paths (`["status"]`) cannot.
+    /// The fields at and below these paths, for example `["status"]`, cannot be owned.
     Fields(&'a [&'a [&'a str]]),
-    /// Only these paths can.
+    /// Only the fields at and below these paths can be owned.
     AllBut(&'a [&'a [&'a str]]),
 }
 
@@ -113,15 +112,15 @@ impl Reset<'_> {
     }
 }
 
-/// Who writes, what and when.
+/// The context of a write for the bookkeeping of field ownership.
 pub struct Writer<'a> {
     /// The field manager.
     pub manager: &'a str,
-    /// `group/version` of the request.
+    /// The `group/version` of the request.
     pub api_version: &'a str,
-    /// `status`, `scale`, or empty for the main path.
+    /// The subresource, for example `status` or `scale`, or empty for the main resource.
     pub subresource: &'a str,
-    /// What the strategy of the path resets.
+    /// The fields that the strategy of the path resets.
     pub reset: Reset<'a>,
     /// The time of the write.
     pub now: DateTime<Utc>,
@@ -148,7 +147,7 @@ impl<'a> Writer<'a> {
         self.versions.schema(self.api_version).map_or(Type::Deduced, Type::root)
     }
 
-    /// An object of the same kind with nothing set.
+    /// Returns an empty object of the same kind as `like`.
     fn empty_object(&self, like: &Value) -> Value {
         let mut object = match self.versions.empty_object(self.api_version) {
             Some(Value::Object(object)) => zero_values(object),
@@ -162,11 +161,11 @@ impl<'a> Writer<'a> {
         Value::Object(object)
     }
 
-    /// Adds what an update changed to what `manager` owns.
+    /// Records the changes of an update as fields of `manager`.
     fn record(&self, live: &Value, new: &Value, managers: &mut Managers, manager: &str) {
         let root = self.root();
-        // Where an object cannot be walked by its type (it was stored in a version with other types), rather nobody owns
-        // anything than somebody what is not theirs.
+        // An object may not match its type, because it was stored in a version with other types. All ownership is then
+        // dropped, since no ownership is better than wrong ownership.
         let refused = managers.values().any(|owned| self.versions.refusal(&owned.api_version).is_some());
         if refused || types_fail(live, root) || types_fail(new, root) {
             managers.clear();
@@ -199,11 +198,10 @@ fn without_unowned(mut set: FieldSet) -> FieldSet {
     set
 }
 
-/// Applies `config` to `live` (an object with only `apiVersion` and `kind` when it is to be created), both in
-/// the writer's version.
+/// Applies `config` to `live`, both in the writer's version. For a creation, `live` has only `apiVersion` and `kind`.
 ///
-/// Errors: 409 with one cause a field that others own with another value, unless `force`; 400 and 500 as
-/// kube-apiserver has them for what is wrong with `config`.
+/// Errors: 409 with one cause for each field that another manager owns with another value, unless `force` is set; 400
+/// and 500 as in kube-apiserver for an invalid `config`.
 pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> Result<Value, Status> {
     if meta::api_version(config) != writer.api_version {
         return Err(Status::bad_request(format!(
@@ -238,7 +236,7 @@ pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> 
     Ok(with_managed_fields(new, &managers))
 }
 
-/// A second try for `kubectl`, when all conflicts are with its own client-side apply.
+/// Retries the apply of `kubectl` if all conflicts are with its own client-side apply.
 fn take_over(
     live: &Value,
     config: &Value,
@@ -299,8 +297,8 @@ fn status_of(failure: Failure) -> Status {
     }
 }
 
-/// Maintains `managedFields` for any write but apply: `live` is the stored object (`None`: it is created), `new`
-/// what will be stored, after defaulting and before the strategy resets fields.
+/// Maintains `managedFields` for any write except apply. `live` is the stored object, or `None` at creation. `new` is
+/// the object to store, after defaulting and before the strategy resets fields.
 pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
     let live_fields = live.and_then(|live| meta::at(live, &["metadata", "managedFields"]));
     let new_fields = meta::at(&new, &["metadata", "managedFields"]).filter(|fields| !fields.is_null());
@@ -308,11 +306,11 @@ pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Valu
     let mut managers = match new_fields {
         _ if !writer.subresource.is_empty() => of_live(),
         Some(fields) if is_reset(fields) => Managers::new(),
-        // A client that does not know managedFields must not delete them by leaving them out.
+        // A client that does not know `managedFields` must not delete them by omitting them.
         fields => managed::decode(fields).ok().filter(|fields| !fields.is_empty()).unwrap_or_else(of_live),
     };
     new = without_managed_fields(new);
-    // Once an object has no managers, nothing is tracked until somebody applies.
+    // An object without managers stays untracked until the first apply.
     if managers.is_empty() && live.is_some_and(|live| !meta::uid(live).is_empty()) {
         return new;
     }
@@ -322,7 +320,7 @@ pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Valu
     with_managed_fields(new, &managers)
 }
 
-/// `[]` and `[{}]` drop all entries.
+/// Returns whether the client resets all entries, by `[]` or `[{}]`.
 fn is_reset(fields: &Value) -> bool {
     match fields.as_array().map(Vec::as_slice) {
         Some([]) => true,
@@ -333,8 +331,8 @@ fn is_reset(fields: &Value) -> bool {
     }
 }
 
-/// When `new` differs from `old` in nothing but the times of `managedFields`, gives it back the old times, so that
-/// the write is recognised as one that changes nothing.
+/// Restores the old times if `new` differs from `old` only in the times of `managedFields`, so that the write is
+/// recognized as one without changes.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let path = &["metadata", "managedFields"][..];
     let (Some(old_fields), Some(new_fields)) = (meta::at(old, path), meta::at(new, path)) else { return };
@@ -362,7 +360,7 @@ fn same_but_times(old: &Value, new: &Value) -> bool {
     old.len() == new.len() && old.iter().zip(new).all(same)
 }
 
-/// What of `object` is a zero value, or a struct of such.
+/// Returns the fields of `object` that are zero values or objects of zero values.
 fn zero_values(object: Map<String, Value>) -> Map<String, Value> {
     let zero = |(name, value)| match value {
         Value::Object(fields) => Some((name, Value::Object(zero_values(fields)))),
@@ -380,7 +378,7 @@ fn without_managed_fields(mut object: Value) -> Value {
     object
 }
 
-/// The entries are as large as the rest of the object, and nobody wants a copy of them.
+/// Copies an object without its entries, which can be as large as the rest of the object.
 fn copy_without_managed_fields(object: &Value) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let copy = |(name, value): (&String, &Value)| match value {

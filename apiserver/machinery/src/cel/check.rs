@@ -1,4 +1,4 @@
-//! Type checking of rules against the schema, and compilation.
+//! Type checking of validation rules against the schema, and their compilation.
 
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -15,38 +15,38 @@ use crate::limits::{MAX_CEL_PROBLEMS, MAX_CEL_PROBLEMS_TEXT};
 use crate::schema::field_path::find;
 use crate::schema::{Rule, Schema, formats};
 
-/// A rule ready for evaluation.
+/// A rule that is ready for evaluation.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     pub(super) expr: Expr,
     pub(super) message: Option<Expr>,
     pub(super) field_path: Option<String>,
     pub(super) uses_old_self: bool,
-    /// The properties of `self` and `oldSelf` that are read; `None`: one of them as a whole.
+    /// The properties of `self` and `oldSelf` that the rule reads, or `None` if it uses one of them as a whole.
     pub(super) reads: Option<Vec<Arc<str>>>,
 }
 
 impl Compiled {
-    /// Whether the rule reads this property, or the whole value.
+    /// Returns whether the rule depends on this property.
     pub(super) fn reads(&self, property: &str) -> bool {
         self.reads.as_ref().is_none_or(|read| read.iter().any(|name| &**name == property))
     }
 }
 
-/// What is wrong with a rule when its CustomResourceDefinition is written.
+/// An error of a rule, found when its CustomResourceDefinition is written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleProblem {
-    /// In `rule`.
+    /// An error in `rule`.
     Rule(String),
-    /// In `messageExpression`.
+    /// An error in `messageExpression`.
     MessageExpression(String),
-    /// `fieldPath` names no field.
+    /// `fieldPath` does not name a field of the schema.
     FieldPath,
-    /// `optionalOldSelf` without `oldSelf`.
+    /// `optionalOldSelf` is set, but the rule does not use `oldSelf`.
     OptionalOldSelf,
 }
 
-/// Parses a rule; types are not checked, for that was done when it was written ([`problems`]).
+/// Parses a rule without type checking, which [`problems`] did when the rule was written.
 ///
 /// # Errors
 /// The syntax error.
@@ -66,7 +66,7 @@ pub fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> {
     })
 }
 
-/// Compiles patterns that are literals, so that they are compiled once.
+/// Compiles all patterns that are literals, so that evaluation does not compile them again.
 fn compile_patterns(expr: &mut Expr) {
     match &mut expr.kind {
         ExprKind::Select(select) => compile_patterns(&mut select.target),
@@ -94,8 +94,8 @@ fn compile_patterns(expr: &mut Expr) {
     }
 }
 
-/// Errors as cel-go displays them, each with its line and a caret; `count` of them, of which `problems` are the first. Each shows its
-/// whole line, so only so many are shown as stay readable.
+/// Formats errors as cel-go does, each with its source line and a caret. `count` is the number of all errors, of which
+/// `problems` are the first. Each error repeats its source line, so the text is truncated.
 fn display(source: &str, problems: &[Problem], count: usize) -> String {
     let mut problems = problems.to_vec();
     problems.sort_by_key(|problem| problem.at.wrapping_add(1));
@@ -125,24 +125,25 @@ fn shown(source: &str, problem: &Problem) -> String {
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
     let text = source.lines().nth(line).unwrap_or_default();
     let text = text.replace('\t', " ");
-    // What stands below a wide letter is wide.
+    // Below a wide character the marker must be wide, too.
     let dots: String = text.chars().take(column).map(|c| if c.len_utf8() > 1 { '．' } else { '.' }).collect();
     let mark = if text.chars().nth(column).is_some_and(|c| c.len_utf8() > 1) { '＾' } else { '^' };
     format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}{mark}", line + 1, column + 1, problem.message)
 }
 
-/// What a rule can cost at most, in cel-go's units: once, on one value.
+/// The maximum cost of a rule, in cel-go's units, for one evaluation on one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RuleCost {
-    /// `rule`
+    /// The cost of `rule`.
     pub rule: u64,
-    /// `messageExpression`, when there is one.
+    /// The cost of `messageExpression`, or `None` without one.
     pub message: Option<u64>,
-    /// Whether the rule compiles and reads `oldSelf`.
+    /// Whether the rule compiles and uses `oldSelf`.
     pub uses_old_self: bool,
 }
 
-/// Everything that is wrong with a rule on this schema node, and what it can cost; `root` for rules on the whole object.
+/// Returns all errors of a rule on this schema node, and its maximum cost. `root` is true for rules on the whole
+/// object.
 pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, RuleCost) {
     let mut problems = Vec::new();
     let mut costs = RuleCost::default();
@@ -166,7 +167,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
             }
         }
     }
-    // Of a rule that does not compile nobody knows what it uses.
+    // A rule that does not compile counts as one that does not use `oldSelf`.
     if rule.optional_old_self && !costs.uses_old_self {
         problems.push(RuleProblem::OptionalOldSelf);
     }
@@ -196,7 +197,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
     (problems, costs)
 }
 
-/// What admission tells of a request, as expressions see it.
+/// The schema of the variable `request` in admission expressions.
 static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
     let object = |fields: &[&str]| {
         let fields = fields.iter().map(|name| ((*name).to_owned(), json!({"type": "string"})));
@@ -217,10 +218,11 @@ static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
     Schema::parse(&request).unwrap_or_default()
 });
 
-/// Parses and checks an expression over `variables`: the `request` of admission, and others of any type.
+/// Parses and checks an expression with `variables`. The variable `request` is the admission request, and the others
+/// have any type.
 ///
 /// # Errors
-/// What is wrong, as cel-go shows it.
+/// The errors in cel-go's format.
 pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type<'static>), String> {
     let mut checker =
         Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };
@@ -242,14 +244,14 @@ pub(super) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type
 }
 
 struct Checker<'s> {
-    /// The type of `self`, where there is one.
+    /// The type of `self`, or `None` for an expression without `self`.
     own: Option<Type<'s>>,
     optional: bool,
-    /// The first [`MAX_CEL_PROBLEMS`].
+    /// The first [`MAX_CEL_PROBLEMS`] errors.
     problems: Vec<Problem>,
-    /// How many there are.
+    /// The number of all errors.
     failures: usize,
-    /// What each node of the tree turned out to be.
+    /// The type of each node of the tree.
     types: Types<'s>,
 }
 
@@ -257,7 +259,7 @@ struct Checker<'s> {
 type Locals<'s> = Vec<(Arc<str>, Type<'s>)>;
 
 impl<'s> Checker<'s> {
-    /// The tree, which is boxed so that its nodes keep their addresses, and its type.
+    /// Returns the tree and its type. The tree is boxed because [`Types`] refers to its nodes by address.
     fn run(&mut self, source: &str) -> Result<(Box<Expr>, Type<'s>), String> {
         let expr = Box::new(parse(source).map_err(|problem| display(source, &[problem], 1))?);
         self.problems.clear();
@@ -329,7 +331,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The type of a list's item or a map's value. For an optional (`?x`), the type of the value inside.
+    /// Returns the type of a list item or a map value. For an optional (`?x`), this is the type of the value inside.
     fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match (optional, self.check(item, locals)) {
             (true, Type::Optional(inner)) => (*inner).clone(),
@@ -432,7 +434,7 @@ impl<'s> Checker<'s> {
                 let shown = signature(member, &args);
                 self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
             }
-            // Several fit only where an argument is dyn.
+            // Several overloads can only fit if an argument is `dyn`.
             _ => join(results),
         }
     }
@@ -498,7 +500,7 @@ impl<'s> Checker<'s> {
         made
     }
 
-    /// `sortBy` sorts by a list of keys that it makes first.
+    /// Checks `sortBy`, which sorts by a list of keys that it generates first.
     fn sorted(&mut self, at: usize, target: Type<'s>, keys: Type<'s>) -> Type<'s> {
         let args = [target.clone(), Type::List(Rc::new(keys))];
         let name = "@sortByAssociatedKeys";
@@ -513,7 +515,8 @@ impl<'s> Checker<'s> {
         self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
     }
 
-    /// Macros that choose what they take in stand for `condition ? taken : left`, which is what errors show.
+    /// Checks the condition of a macro that filters. cel-go expands it to `condition ? taken : left`, which its errors
+    /// show.
     fn expect_condition(&mut self, at: usize, found: &Type<'s>, made: &Type<'s>) {
         if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
             let message =
@@ -543,21 +546,21 @@ fn signature(member: bool, args: &[Type<'_>]) -> String {
     }
 }
 
-/// The type of a map. What is no key is `dyn`: with types below both sides, each map of maps would be twice as large to show and to
-/// compare.
+/// Returns the type of a map. Key types other than simple ones become `dyn`, because a nested key type would double the
+/// size of the type at each level.
 fn map<'s>(key: Type<'s>, value: Type<'s>) -> Type<'s> {
     let key = if matches!(key, Type::Simple(_)) { key } else { Type::Dyn };
     Type::Map(Rc::new(key), Rc::new(value))
 }
 
-/// The one type of all, or `dyn`.
+/// Returns the common type of all, or `dyn`.
 fn join(types: Vec<Type<'_>>) -> Type<'_> {
     let mut types = types.into_iter();
     let Some(first) = types.next() else { return Type::Dyn };
     if types.all(|other| other == first) { first } else { Type::Dyn }
 }
 
-/// Whether a property's name can be written in a rule.
+/// Returns whether a rule can refer to a property of this name.
 pub fn is_accessible(property: &str) -> bool {
     let escaped = escape(property);
     !escaped.is_empty()

@@ -1,7 +1,8 @@
-//! What a rule can cost at most, estimated from the limits of its schema when the CustomResourceDefinition is written.
+//! The maximum cost of a rule, estimated from the limits of its schema when the CustomResourceDefinition is written.
 //!
-//! The numbers are those of cel-go's `checker/cost.go`, of the estimators of Kubernetes' CEL library, and of the sizes that its
-//! `SchemaDeclType` gives to values: a rule that kube-apiserver refuses as too expensive is refused here, and no other.
+//! The numbers are those of cel-go's `checker/cost.go`, of the estimators of Kubernetes' CEL library, and of the sizes
+//! that its `SchemaDeclType` assigns to values, so this server refuses exactly the rules that kube-apiserver refuses as
+//! too expensive.
 
 pub mod actual;
 mod calls;
@@ -16,36 +17,37 @@ use crate::schema::Schema;
 pub use sizes::{Declared, declare, occurrences};
 use sizes::{Place, Size};
 
-/// Cost of making a list.
+/// Cost of creating a list.
 pub(super) const LIST: u64 = 10;
-/// Cost of making a map.
+/// Cost of creating a map.
 pub(super) const MAP: u64 = 30;
 /// Cost of reading a character.
 pub(super) const TRAVERSAL: f64 = 0.1;
 /// Cost of a character of a regular expression.
 pub(super) const PATTERN: f64 = 0.25;
 
-/// `size` units of work at `factor` each, rounded up.
+/// Returns `size` times `factor`, rounded up.
 pub(super) fn scaled(size: u64, factor: f64) -> u64 {
     // A float beyond the range of the integer becomes its largest value.
     (size as f64 * factor).ceil() as u64
 }
 
-/// The types that checking found, by the address of the node in its tree.
+/// The types that the checker found, by the address of the node in its tree.
 pub(super) type Types<'s> = HashMap<usize, Type<'s>>;
 
-/// The key of a node in [`Types`].
+/// Returns the key of a node in [`Types`].
 pub(super) fn key(expr: &Expr) -> usize {
     std::ptr::from_ref(expr) as usize
 }
 
-/// The most that evaluating `expr` once can cost, for a rule on `own` (`root`: the whole object).
+/// Returns the maximum cost of evaluating `expr` once, for a rule on `own`. `root` is true for a rule on the whole
+/// object.
 pub(super) fn estimate<'s>(expr: &Expr, types: &Types<'s>, own: &'s Schema, root: bool) -> u64 {
     let own = Place::Value(own, root);
     Estimate { types, own, locals: Vec::new() }.node(expr).cost
 }
 
-/// Sizes of the entries of a list or map that the rule makes.
+/// The sizes of the entries of a list or map that the rule creates.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     list: bool,
@@ -59,16 +61,16 @@ impl Entry {
     }
 }
 
-/// What is known of a node.
+/// The estimate for a node.
 #[derive(Debug, Clone, Default)]
 struct Node<'s> {
     cost: u64,
-    /// Of its value; `None` where nothing bounds it.
+    /// The size of its value, or `None` if nothing limits it.
     size: Option<Size>,
     entry: Option<Entry>,
-    /// Its value, when it is a literal integer; 0 for a negative one.
+    /// The value of a literal integer, where negative ones count as 0.
     literal: Option<u64>,
-    /// Where in the object its value stands.
+    /// The place of its value in the object that the rule validates.
     place: Option<Place<'s>>,
 }
 
@@ -95,7 +97,7 @@ impl<'s> Estimate<'_, 's> {
         self.types.get(&key(expr)).unwrap_or(&Type::Dyn)
     }
 
-    /// The size of a value: what the schema says, else what the type says.
+    /// Returns the size of a value according to the schema, or else according to its type.
     fn sized(&self, expr: &Expr, place: Option<Place<'s>>) -> Option<Size> {
         place.and_then(Place::size).or_else(|| self.kind(expr).is_scalar().then_some(Size::ONE))
     }
@@ -135,7 +137,7 @@ impl<'s> Estimate<'_, 's> {
         let local = self.locals.iter().rev().find(|local| &*local.name == name);
         let (place, known) = match local {
             Some(local) => (local.place, local.size),
-            // The names of types too: cel-go's path has one step for them, which it takes for `self`.
+            // Type names end up here, too: cel-go's path for them has one step, which it takes for `self`.
             None => (Some(self.own), None),
         };
         let size = self.sized(expr, place).or(known);
@@ -148,7 +150,7 @@ impl<'s> Estimate<'_, 's> {
             return Node { cost: target.cost, size: self.sized(expr, None), ..Node::default() };
         }
         if select.optional || matches!(self.kind(&select.target), Type::Optional(_)) {
-            // A function of the optional library.
+            // The selection is a function of the optional library.
             return Node {
                 cost: target.cost.saturating_add(1),
                 size: self.sized(expr, None),
@@ -157,7 +159,7 @@ impl<'s> Estimate<'_, 's> {
         }
         let structured =
             matches!(self.kind(&select.target), Type::Map(..) | Type::Object(..) | Type::Metadata);
-        // Without a place cel-go's path begins with the field, and its first step is taken for `self`.
+        // Without a place, cel-go's path begins with the field, and cel-go takes this first step for `self`.
         let place = match target.place {
             Some(place) => place.field(&select.property),
             None => Some(self.own),
@@ -170,7 +172,7 @@ impl<'s> Estimate<'_, 's> {
         }
     }
 
-    /// What a macro's variables range over.
+    /// Returns the variables of a macro with their sizes and places.
     fn ranges(&self, call: &Macro, target: &Node<'s>) -> (Local<'s>, Option<Local<'s>>) {
         let list = match target.entry {
             Some(entry) => entry.list,
@@ -189,7 +191,7 @@ impl<'s> Estimate<'_, 's> {
         let key = |name: &Arc<str>| Local {
             name: name.clone(),
             size: entry(|entry| entry.key),
-            // Indices have no place.
+            // Indices of a list have no place in the schema.
             place: if list { None } else { below(target.place, Place::key) },
         };
         match &call.second {
@@ -212,7 +214,7 @@ impl<'s> Estimate<'_, 's> {
         let filter = call.filter.as_ref().map_or(0, |filter| self.node(filter).cost);
         let body = self.node(&call.body);
         self.locals.truncate(depth);
-        // The accumulator is a variable: reading it costs 1. `@not_strictly_false` and `!` are calls.
+        // Reading the accumulator variable costs 1, and `@not_strictly_false` and `!` are calls.
         let made = LIST.saturating_add(body.cost);
         let (start, step, end) = match call.kind {
             MacroKind::All => (0, body.cost.saturating_add(3), 1),
@@ -236,7 +238,7 @@ impl<'s> Estimate<'_, 's> {
             }
             MacroKind::Filter => Node { cost, size: Some(count), entry: list(range), ..Node::default() },
             MacroKind::Map => Node { cost, size: Some(count), entry: list(body.size()), ..Node::default() },
-            // The keys are compared, each with each.
+            // Sorting is estimated as a comparison of each key with each other one.
             MacroKind::SortBy => {
                 let text = self.kind(&call.body).is_text();
                 let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
@@ -248,7 +250,7 @@ impl<'s> Estimate<'_, 's> {
         }
     }
 
-    /// `target.hasValue() ? optional.of(body) : optional.none()`, the body with the target's value bound.
+    /// Estimates `target.hasValue() ? optional.of(body) : optional.none()`, with the target's value bound in the body.
     fn optional(&mut self, call: &Macro, target: &Node<'s>) -> Node<'s> {
         self.locals.push(Local { name: call.first.clone(), size: None, place: None });
         let body = self.node(&call.body);
@@ -263,7 +265,7 @@ impl<'s> Estimate<'_, 's> {
         let mut target = None;
         if let Some(receiver) = &call.target {
             match &receiver.kind {
-                // `sets.contains(a, b)`: the receiver is a namespace, not a value.
+                // In `sets.contains(a, b)`, the receiver is a namespace, not a value.
                 ExprKind::Ident(space) if !self.types.contains_key(&key(receiver)) => {
                     name = format!("{space}.{name}");
                 }

@@ -1,4 +1,4 @@
-//! Evaluation. The errors have cel-go's wording, for the server shows them.
+//! Evaluation of expressions. Errors have cel-go's wording, because the server shows them to clients.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ pub struct Scope<'s, 'a> {
 }
 
 impl<'s, 'a> Scope<'s, 'a> {
-    /// A variable in front of the outer ones.
+    /// Adds a variable in front of the outer scope.
     pub fn new(name: &'s str, value: Val<'a>, outer: Option<&'s Scope<'s, 'a>>) -> Self {
         Self { name, value, outer }
     }
@@ -38,11 +38,9 @@ impl<'s, 'a> Scope<'s, 'a> {
     }
 }
 
-/// Evaluates a rule, and says what it cost in cel-go's units. What costs more than
-/// [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST), or does more than its cost tells
-/// ([`MAX_CEL_CALL_WORK`](crate::limits::MAX_CEL_CALL_WORK)), is stopped.
-///
-/// The outcome's error is what went wrong, in cel-go's words; [`CANCELLED`] when it was stopped.
+/// Evaluates an expression and returns its outcome and its cost in cel-go's units. The error of the outcome is cel-go's
+/// message, or [`CANCELLED`] if the cost exceeds [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST) or the work
+/// that the cost does not cover exceeds [`MAX_CEL_CALL_WORK`](crate::limits::MAX_CEL_CALL_WORK).
 pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, u64) {
     let run = Run { cost: Cell::new(0) };
     work::begin();
@@ -51,7 +49,7 @@ pub fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, u64) {
     (if run.is_stopped() { Err(CANCELLED) } else { outcome }, cost)
 }
 
-/// The evaluation became too expensive.
+/// The error of an evaluation that was stopped because of its cost.
 pub const CANCELLED: Failure = Cow::Borrowed("operation cancelled: actual cost limit exceeded");
 
 struct Run {
@@ -69,7 +67,8 @@ impl Run {
         self.cost.set(self.cost.get().saturating_add(cost));
     }
 
-    /// The value, at no cost: cel-go does not count the parts of what it looks up in one step.
+    /// Evaluates without a charge, because cel-go does not count the parts of an attribute that it looks up in one
+    /// step.
     fn free<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         let before = self.cost.get();
         let outcome = self.eval(expr, scope);
@@ -80,7 +79,7 @@ impl Run {
     }
 
     fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
-        // Once the limit is passed nothing succeeds any more, so that no side of a junction can decide.
+        // Past the limit nothing succeeds, so that no side of a junction can decide.
         if self.is_stopped() {
             return Err(CANCELLED);
         }
@@ -140,7 +139,7 @@ impl Run {
         if target.items().is_some() {
             return Err("unsupported index type 'string' in list".into());
         }
-        // What is no map has no keys: null for one, which stands for an object that is not there.
+        // Only maps have keys. In particular, null has none, because it stands for an absent object.
         let found = field(&target, select);
         match (select.test, select.optional, found) {
             (true, _, found) => Ok(Val::Bool(found.is_some())),
@@ -174,7 +173,7 @@ impl Run {
                 let mut namespaced = None;
                 if let Some(target) = &call.target {
                     match &target.kind {
-                        // `sets.contains(a, b)`: the receiver is a namespace, not a value.
+                        // In `sets.contains(a, b)`, the receiver is a namespace, not a value.
                         ExprKind::Ident(space) if scope.find(space).is_none() => {
                             namespaced = Some(format!("{space}.{name}"));
                         }
@@ -208,7 +207,7 @@ impl Run {
         }
     }
 
-    /// `&&` and `||`: one side that decides wins over an error on the other.
+    /// Evaluates `&&` or `||`. A side that decides takes precedence over an error on the other side.
     fn junction<'a>(&self, a: &Expr, b: &Expr, decides: bool, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         let left = self.eval(a, scope);
         if matches!(left, Ok(Val::Bool(found)) if found == decides) {
@@ -231,7 +230,7 @@ impl Run {
                     self.charge(1);
                     return Err(functions::no_overload("hasValue", &[target], false));
                 };
-                // `hasValue()`, `value()` and `optional.of()` stand behind the macro.
+                // The macro expands to `hasValue()`, `value()` and `optional.of()`.
                 self.charge(3);
                 let Some(inner) = inner else { return Ok(Val::Optional(None)) };
                 let inner = Scope::new(&call.first, (*inner).clone(), Some(scope));
@@ -252,7 +251,7 @@ impl Run {
                 }
                 None => &outer,
             };
-            // The condition of the loop, which reads the accumulator.
+            // The loop condition reads the accumulator.
             self.charge(match call.kind {
                 MacroKind::All => 2,
                 MacroKind::Exists => 3,
@@ -276,7 +275,7 @@ impl Run {
                 return Err(CANCELLED);
             }
         }
-        // The result is the accumulator; of `exists_one` it is compared first.
+        // The result is the accumulator, which `exists_one` compares first.
         self.charge(if call.kind == MacroKind::ExistsOne { 2 } else { 1 });
         fold.finish(call.kind)
     }
@@ -291,7 +290,7 @@ impl Run {
         }
         self.charge(2);
         let keys: Vec<Val<'a>> = keyed.iter().map(|(key, _)| key.clone()).collect();
-        // The list of keys is made, then the sorted one.
+        // The macro creates the list of keys, then the sorted list.
         self.charge(10 + actual::compared(&keys));
         if keyed.windows(2).any(|pair| pair[0].0.order(&pair[1].0).is_none()) {
             return Err("list elements must have the same type".into());
@@ -301,7 +300,8 @@ impl Run {
     }
 }
 
-/// Cost of taking one result into the accumulator: reading it, the call that adds, and the list or entry that is added.
+/// Returns the cost of adding one result to the accumulator: reading it, the call that adds, and the added list or
+/// entry.
 fn step_cost(kind: MacroKind, chosen: bool) -> u64 {
     match (kind, chosen) {
         (MacroKind::All | MacroKind::Exists, _) => 1,
@@ -313,7 +313,7 @@ fn step_cost(kind: MacroKind, chosen: bool) -> u64 {
     }
 }
 
-/// A variable, or a field of one: what cel-go looks up in one step.
+/// Returns whether the expression is a variable or a field of one, which cel-go looks up in one step.
 fn is_attribute(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Ident(_) => true,
@@ -322,10 +322,10 @@ fn is_attribute(expr: &Expr) -> bool {
     }
 }
 
-/// What a macro gathers while it ranges.
+/// The accumulator of a macro.
 #[derive(Default)]
 struct Fold<'a> {
-    /// The rest does not matter.
+    /// Whether the result is final, whatever the remaining items are.
     decided: bool,
     found: usize,
     failure: Option<Failure>,
@@ -334,7 +334,7 @@ struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// Takes one result.
+    /// Adds one result.
     fn step(&mut self, kind: MacroKind, first: Val<'a>, result: Outcome<'a>) -> Result<(), Failure> {
         match (kind, result) {
             (MacroKind::All, Ok(Val::Bool(false))) | (MacroKind::Exists, Ok(Val::Bool(true))) => {
@@ -342,7 +342,7 @@ impl<'a> Fold<'a> {
                 self.decided = true;
             }
             (MacroKind::All | MacroKind::Exists, Ok(Val::Bool(_))) => {}
-            // An error counts only when no other item decides.
+            // An error only counts if no other item decides.
             (MacroKind::All | MacroKind::Exists, Err(failure)) => {
                 self.failure.get_or_insert(failure);
             }
@@ -385,7 +385,8 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// What a macro ranges over: items, or keys; with two variables index and item, or key and value.
+/// Returns the pairs that a macro ranges over. With `two` variables they are index and item, or key and value;
+/// otherwise the first is the item or the key.
 fn pairs<'a>(target: &Val<'a>, two: bool) -> Result<Vec<(Val<'a>, Val<'a>)>, Failure> {
     if let Some(items) = target.items() {
         let pair = |(i, item): (usize, Val<'a>)| {
@@ -436,14 +437,14 @@ fn ident<'a>(name: &str, scope: &Scope<'_, 'a>) -> Outcome<'a> {
 fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
     match target {
         Val::Object(map, schema) => {
-            // Only the names of properties are escaped, the keys of maps are not.
+            // Names of properties are escaped, keys of maps are not.
             let name = match schema {
                 Some(schema) if schema.additional_properties.is_some() => &select.field,
                 _ if map.contains_key(&*select.property) => &select.property,
                 _ => &select.field,
             };
             let value = map.get(&**name)?;
-            // A property that is null is taken for one that is not there.
+            // A property that is null counts as absent.
             if value.is_null() && schema.is_some_and(|schema| schema.properties.contains_key(&**name)) {
                 return None;
             }
@@ -490,7 +491,7 @@ fn operator<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         ("-_", [Val::Double(n)]) => Ok(Val::Double(-n)),
         ("-_", [Val::Uint(_) | Val::Bytes(_) | Val::Null]) => Err("no such overload: -_".into()),
         ("!_" | "-_", _) => Err(NO_OVERLOAD),
-        // Kubernetes' own types compare with their like only.
+        // Values of Kubernetes' types only compare with values of the same type.
         ("_==_" | "_!=_", [a, b]) if a.is_own() && a.type_name() != b.type_name() => Err(NO_OVERLOAD),
         ("_==_", [a, b]) => Ok(Val::Bool(a.equals(b))),
         ("_!=_", [a, b]) => Ok(Val::Bool(!a.equals(b))),
@@ -575,10 +576,11 @@ fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
     }
 }
 
-/// The words for operands that do not fit; the operator is named when the first one knows it not at all.
+/// Returns cel-go's error for operands that do not fit. It names the operator if the first operand's type does not
+/// support it.
 fn not_taken(name: &str, first: &Val<'_>) -> Failure {
     let number = is_number(first);
-    // Strings and times answer for themselves.
+    // In cel-go, strings, durations and timestamps are receivers, whose errors do not name the operator.
     let knows = number && !(name == "_%_" && matches!(first, Val::Double(_)))
         || matches!(first, Val::Text(_) | Val::Duration(_) | Val::Timestamp(_))
         || match first {

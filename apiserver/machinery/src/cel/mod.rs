@@ -1,9 +1,9 @@
-//! CEL: the rules of `x-kubernetes-validations`.
+//! CEL, the language of the rules in `x-kubernetes-validations`.
 //!
-//! Parser, type checker and evaluator are our own: the server shows cel-go's errors with their place in
-//! the source, refuses at creation what does not type-check against the schema, and rules range over
-//! the object without converting it first. The language is CEL with the libraries that kube-apiserver
-//! 1.36 gives to CustomResourceDefinitions.
+//! Parser, type checker and evaluator are part of this crate, because the server shows cel-go's errors with their place
+//! in the source, refuses rules that do not type-check against the schema, and evaluates rules on the object without
+//! converting it first. The language is CEL with the libraries that kube-apiserver 1.36 provides for
+//! CustomResourceDefinitions.
 
 mod ast;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Rules on an object: which run, on what, and what is reported.
+//! Evaluation of the validation rules of a schema on an object.
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -12,8 +12,8 @@ use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_CEL_OBJECT_COST, MAX_FIELD_ERRORS, MIN_CEL_EVALUATION_COST};
 use crate::schema::{self, Kind, OldItems, Rule, Schema};
 
-/// The compiled rules of one schema node, in the order of its rules; compiled when first used.
-/// Equality and cloning ignore them: they derive from the rules.
+/// The compiled rules of one schema node, in the order of its rules. They are compiled at their first use. Equality and
+/// cloning ignore them, because they derive from the rules.
 #[derive(Debug, Default)]
 pub struct Programs(OnceLock<Vec<Result<Compiled, String>>>);
 
@@ -29,12 +29,12 @@ impl PartialEq for Programs {
     }
 }
 
-/// What is known of an update before its rules run, so that fewer of them must.
+/// Facts about an update that make the evaluation of some rules unnecessary.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
-    /// Nothing but `status` differs: rules that do not read it are not evaluated.
+    /// Whether only `status` differs. Rules that do not read `status` are then skipped.
     pub status_only: bool,
-    /// The object before the update satisfies every rule: rules whose values are as they were are not evaluated.
+    /// Whether the old object satisfies all rules. Rules whose values are unchanged are then skipped.
     pub old_holds: bool,
 }
 
@@ -43,26 +43,26 @@ thread_local! {
     static SPENT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What the rules that this thread has evaluated did cost, in cel-go's units.
+/// Returns the cost of all rules that this thread has evaluated, in cel-go's units.
 pub fn spent() -> u64 {
     SPENT.get()
 }
 
-/// How many rules this thread has evaluated: for tests that show what is not.
+/// Returns the number of rules that this thread has evaluated. Tests use it to show which rules are skipped.
 pub fn evaluations() -> u64 {
     EVALUATIONS.get()
 }
 
-/// Evaluates the rules of the schema and everything below it; `old` is the object before an update.
-/// Rules over unchanged values are skipped, transition rules excepted: their failure is a warning at most
-/// ([`ratcheted`] finds those). All of them together may cost [`MAX_CEL_OBJECT_COST`].
+/// Evaluates the rules of the schema and of all nodes below it. `old` is the object before an update. Rules over
+/// unchanged values are skipped, except transition rules, because their failure is only a warning ([`ratcheted`] finds
+/// them). All rules together may cost [`MAX_CEL_OBJECT_COST`].
 pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, known: Known) -> Vec<FieldError> {
     let mut walk = Walk { found: Vec::new(), unchanged: false, known, budget: Some(MAX_CEL_OBJECT_COST) };
     walk.node(schema, new, old, &mut String::new());
     walk.found
 }
 
-/// Violations that an update did not cause, because the values are as they were: the server warns of them.
+/// Returns the violations in values that an update left unchanged. The server reports them as warnings.
 pub fn ratcheted(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
     let known = Known::default();
     let mut walk = Walk { found: Vec::new(), unchanged: true, known, budget: Some(MAX_CEL_OBJECT_COST) };
@@ -72,10 +72,10 @@ pub fn ratcheted(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
 
 struct Walk {
     found: Vec<FieldError>,
-    /// Whether the rules over unchanged values are wanted, or the others.
+    /// Whether to evaluate the rules over unchanged values or those over changed values.
     unchanged: bool,
     known: Known,
-    /// What further rules may cost; `None` once it was too much, and no further rule runs.
+    /// The remaining cost budget, or `None` once it is exceeded and no further rule runs.
     budget: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ impl Walk {
         }
     }
 
-    /// Whether the rule's verdict is known, because nothing that it reads differs.
+    /// Returns whether the rule needs no evaluation, because nothing that it reads has changed.
     fn is_settled(&self, program: &Compiled, new: &Value, old: Option<&Value>, path: &str) -> bool {
         if path.is_empty() && self.known.status_only && !program.reads("status") {
             return true;
@@ -223,7 +223,7 @@ impl Walk {
         Some(invalid_type(schema, path, detail))
     }
 
-    /// Takes `cost` from the budget; false when there is not enough, and no further rule runs.
+    /// Subtracts `cost` from the budget. Returns false if the budget is exceeded, and no further rule runs then.
     fn pay(&mut self, cost: u64) -> bool {
         SPENT.set(SPENT.get().saturating_add(cost));
         let cost = cost.max(MIN_CEL_EVALUATION_COST);
@@ -231,10 +231,10 @@ impl Walk {
         self.budget.is_some()
     }
 
-    /// The message that the rule's `messageExpression` makes; none when it fails or makes no proper one.
+    /// Evaluates the rule's `messageExpression`. Returns `None` if it fails or does not return a usable message.
     ///
     /// # Errors
-    /// It was too expensive.
+    /// The message for an evaluation that is too expensive.
     fn message(&mut self, program: &Compiled, scope: &Scope<'_, '_>) -> Result<Option<String>, String> {
         let Some(expr) = &program.message else { return Ok(None) };
         let (outcome, cost) = eval::evaluate(expr, scope);
@@ -256,7 +256,7 @@ impl Walk {
     }
 }
 
-/// One value that a rule is about.
+/// The value that a rule validates, with its old value and its path.
 struct Subject<'v> {
     new: &'v Value,
     old: Option<&'v Value>,
@@ -266,7 +266,7 @@ struct Subject<'v> {
 pub(super) const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// Longest message that an expression may make, in bytes.
+/// Maximum length of the result of `messageExpression`, in bytes.
 const MAX_MESSAGE: usize = 5 * 1024;
 
 fn violation(
@@ -288,12 +288,12 @@ fn violation(
         (Some(field), path) => format!("{path}.{field}"),
         (None, path) => path.to_owned(),
     };
-    // Objects and lists are not shown; they can be large.
+    // Errors do not show objects and lists, which can be large.
     let composite = matches!(schema.kind, Some(Kind::Object | Kind::Array));
     let valued = matches!(kind, FieldErrorKind::Invalid | FieldErrorKind::Duplicate);
     match (valued, kind) {
         (false, _) => FieldError::bare(kind, field, detail),
-        // `Duplicate value` has no place for a message.
+        // The error `Duplicate value` has no place for a message.
         (true, FieldErrorKind::Duplicate) if composite => FieldError::bare(kind, field, ""),
         (true, FieldErrorKind::Duplicate) => FieldError::new(kind, field, new, ""),
         _ if composite => FieldError::bare(kind, field, detail),
@@ -301,7 +301,7 @@ fn violation(
     }
 }
 
-/// An error that shows the type in place of the value.
+/// Returns an error that shows the type instead of the value.
 fn invalid_type(schema: &Schema, path: &str, detail: String) -> FieldError {
     let kind = match schema.kind {
         Some(Kind::Object) => "object",

@@ -1,13 +1,13 @@
-//! Durations and timestamps.
+//! Durations and timestamps of CEL.
 
 use chrono::{DateTime, Datelike, FixedOffset, Offset, TimeDelta, Timelike, Utc};
 
 use super::value::{Failure, Outcome, Val};
 
-/// A second in nanoseconds, the unit of durations here.
+/// One second in nanoseconds, the unit of durations in this module.
 pub const SECOND: i64 = 1_000_000_000;
 
-/// Go's `time.ParseDuration`, in nanoseconds.
+/// Parses a duration like Go's `time.ParseDuration`. Returns nanoseconds, or `None` if the text is not a duration.
 pub fn parse_duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -58,8 +58,8 @@ fn scale(number: &str, unit: i128) -> Option<i128> {
     Some(total)
 }
 
-/// What the format `duration` of OpenAPI accepts beside Go's durations: days and weeks, words
-/// (`3 hours`), and anything that ends in such an amount.
+/// Parses the OpenAPI format `duration`. Beside Go's durations it accepts days and weeks, words (`3 hours`), and any
+/// text that ends in such an amount.
 pub fn parse_openapi_duration(text: &str) -> Option<i64> {
     if let Some(duration) = parse_duration(text) {
         return Some(duration);
@@ -98,7 +98,8 @@ fn unit_of(word: &str) -> Option<i128> {
     })
 }
 
-/// Go's RFC 3339, as `timestamp()` and `date-time` read it; a space or a lower-case `t` is no separator.
+/// Parses RFC 3339 as `timestamp()` and the format `date-time` do. `T` and `Z` may be in lower case; a space is not a
+/// separator.
 pub fn parse_timestamp(text: &str) -> Option<DateTime<FixedOffset>> {
     let normal = text.replacen('t', "T", 1).replace('z', "Z");
     DateTime::parse_from_rfc3339(&normal).ok().filter(|_| normal.as_bytes().get(10) == Some(&b'T'))
@@ -111,7 +112,7 @@ fn shifted(at: &DateTime<FixedOffset>, nanos: i64) -> Outcome<'static> {
         .ok_or("timestamp overflow".into())
 }
 
-/// `+` and `-` of durations and timestamps; `None` for other operands.
+/// Evaluates `+` and `-` of durations and timestamps. Returns `None` for other operands.
 pub fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a>> {
     let overflow = || Failure::Borrowed("duration overflow");
     Some(match (name, a, b) {
@@ -134,7 +135,7 @@ pub fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a
     })
 }
 
-/// `getFullYear()` and its like, of timestamps (with a zone, or UTC) and durations.
+/// Evaluates `getFullYear()` and similar functions of timestamps (in `zone`, by default UTC) and durations.
 pub fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i64, Failure>> {
     if let Val::Duration(nanos) = value {
         return Some(Ok(match name {
@@ -163,7 +164,7 @@ pub fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i6
     }))
 }
 
-/// A time in a zone: `UTC`, an offset as `+01:00`, or a name of the IANA database.
+/// Converts a time to a zone: `UTC`, an offset such as `+01:00`, or a name of the IANA database.
 fn local(at: &DateTime<FixedOffset>, zone: &str) -> Option<DateTime<FixedOffset>> {
     if matches!(zone, "" | "UTC" | "Local") {
         return Some(at.with_timezone(&Utc.fix()));
@@ -182,7 +183,7 @@ fn local(at: &DateTime<FixedOffset>, zone: &str) -> Option<DateTime<FixedOffset>
     Some(at.with_timezone(&FixedOffset::east_opt(sign * seconds)?))
 }
 
-/// `string(duration)`: seconds.
+/// Formats a duration in seconds, as `string(duration)` does.
 pub fn show_duration(nanos: i64) -> String {
     let (seconds, rest) = (nanos / SECOND, (nanos % SECOND).abs());
     if rest == 0 {
@@ -193,7 +194,7 @@ pub fn show_duration(nanos: i64) -> String {
     format!("{sign}{seconds}.{}s", fraction.trim_end_matches('0'))
 }
 
-/// `string(timestamp)`.
+/// Formats a timestamp as `string(timestamp)` does.
 pub fn show_timestamp(at: &DateTime<FixedOffset>) -> String {
     let text = at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true);
     let (head, rest) = text.split_at(19);

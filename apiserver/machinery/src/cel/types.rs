@@ -1,4 +1,4 @@
-//! Types, and the declarations of functions.
+//! The types of CEL and the declarations of functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,32 +8,33 @@ use std::sync::OnceLock;
 use super::parse::RESERVED;
 use crate::schema::{Kind, Schema};
 
-/// A type. `'s` is the schema that objects are typed by.
+/// A type. `'s` is the lifetime of the schemas that describe objects.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type<'s> {
-    /// Anything; checked at run time.
+    /// Any type, checked at runtime.
     Dyn,
-    /// What an error leaves behind; fits everywhere, so one mistake is reported once.
+    /// The type of an expression with an error. It fits everywhere, so that one mistake causes one error.
     Error,
-    /// A simple type, by its name in CEL.
+    /// A simple type by its name in CEL.
     Simple(&'static str),
-    /// `list(T)`
+    /// The type `list(T)`.
     List(Rc<Type<'s>>),
-    /// `map(K, V)`
+    /// The type `map(K, V)`.
     Map(Rc<Type<'s>>, Rc<Type<'s>>),
-    /// `optional_type(T)`
+    /// The type `optional_type(T)`.
     Optional(Rc<Type<'s>>),
-    /// `type(T)`
+    /// The type `type(T)` of a type.
     Kind(Rc<Type<'s>>),
-    /// An object with the properties of a schema; whether it has `apiVersion`, `kind`, `metadata` too.
+    /// An object with the properties of a schema. The flag tells whether it also has `apiVersion`, `kind` and
+    /// `metadata`.
     Object(Shape<'s>, bool),
-    /// The `metadata` that rules can see: name and generateName.
+    /// The `metadata` that rules can read, which has `name` and `generateName` only.
     Metadata,
     /// A type parameter of a declaration.
     Param(char),
 }
 
-/// A schema, compared by its structure.
+/// A schema that compares by its structure.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'s>(pub &'s Schema);
 
@@ -62,13 +63,14 @@ impl fmt::Display for Type<'_> {
     }
 }
 
-/// A simple type.
+/// Returns the simple type of that name.
 pub const fn simple<'s>(name: &'static str) -> Type<'s> {
     Type::Simple(name)
 }
 
 impl<'s> Type<'s> {
-    /// The type of values of a schema; `None` where rules cannot see them. `root` is for the whole object.
+    /// Returns the type of the values of a schema, or `None` if rules cannot read them. `root` is true for the whole
+    /// object.
     pub fn of(schema: &'s Schema, root: bool) -> Option<Type<'s>> {
         if schema.int_or_string {
             return Some(Type::Dyn);
@@ -91,7 +93,7 @@ impl<'s> Type<'s> {
         })
     }
 
-    /// The type of a field; `None` when there is no such field.
+    /// Returns the type of a field, or `None` if the type does not have the field.
     pub fn field(&self, field: &str, property: &str) -> Option<Type<'s>> {
         match self {
             Type::Object(_, true) if field == "apiVersion" || field == "kind" => Some(simple("string")),
@@ -106,7 +108,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Whether values have one size only.
+    /// Returns whether all values of the type have the size 1.
     pub fn is_scalar(&self) -> bool {
         const SCALARS: [&str; 6] =
             ["bool", "int", "uint", "double", "google.protobuf.Duration", "google.protobuf.Timestamp"];
@@ -117,7 +119,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Whether values are strings or bytes.
+    /// Returns whether the values are strings or bytes.
     pub fn is_text(&self) -> bool {
         matches!(self, Type::Simple("string" | "bytes"))
     }
@@ -131,7 +133,7 @@ impl<'s> Type<'s> {
     }
 }
 
-/// A property's name in rules.
+/// Returns the name by which rules refer to a property.
 pub fn escape(property: &str) -> String {
     if ["true", "false", "null", "in", "__"].contains(&property) || RESERVED.contains(&property) {
         return format!("__{property}__");
@@ -143,12 +145,12 @@ pub fn escape(property: &str) -> String {
         .replace('/', "__slash__")
 }
 
-/// What the type parameters of one call stand for.
+/// The types that the type parameters of one call stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Bindings<'s>(BTreeMap<char, Type<'s>>);
 
 impl<'s> Bindings<'s> {
-    /// Whether a value of type `actual` fits where `declared` is wanted.
+    /// Returns whether a value of type `actual` fits the type `declared`, and binds type parameters.
     pub fn fits(&mut self, declared: &Type<'s>, actual: &Type<'s>) -> bool {
         match (declared, actual) {
             (Type::Param(name), actual) => match self.0.get(name).cloned() {
@@ -177,7 +179,7 @@ impl<'s> Bindings<'s> {
         }
     }
 
-    /// The type with its parameters replaced; those that nothing binds are `dyn`.
+    /// Replaces the parameters of a type. Unbound ones become `dyn`.
     pub fn resolve(&self, declared: &Type<'s>) -> Type<'s> {
         match declared {
             Type::Param(name) => self.0.get(name).cloned().unwrap_or(Type::Dyn),
@@ -190,14 +192,14 @@ impl<'s> Bindings<'s> {
     }
 }
 
-/// One way to call a function, written `receiver.(arguments) result`.
+/// One overload of a function, in the form `receiver.(arguments) result`.
 #[derive(Debug, Clone, Copy)]
 pub struct Overload {
     text: &'static str,
 }
 
 impl Overload {
-    /// The declared types, the receiver first; whether it is a member call; and the result.
+    /// Returns the parameter types with the receiver first, whether it is a member call, and the result type.
     pub fn types<'s>(&self) -> Option<(Vec<Type<'s>>, bool, Type<'s>)> {
         let open = if self.text.starts_with('(') { 0 } else { self.text.find(".(")? + 1 };
         let close = matching(self.text, open)?;
@@ -276,7 +278,7 @@ fn read<'s>(text: &'static str) -> Option<Type<'s>> {
     })
 }
 
-/// The overloads of a function; empty when it is not declared.
+/// Returns the overloads of a function; the list is empty if the function is not declared.
 pub fn overloads(function: &str) -> &'static [Overload] {
     static TABLE: OnceLock<BTreeMap<&'static str, Vec<Overload>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -293,5 +295,5 @@ pub fn overloads(function: &str) -> &'static [Overload] {
     table.get(function).map_or(&[], Vec::as_slice)
 }
 
-/// `name name : signature | signature`.
+/// The declarations. Each line has the form `name name : signature | signature`.
 const DECLARATIONS: &str = include_str!("declarations.txt");

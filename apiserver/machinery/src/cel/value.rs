@@ -1,5 +1,5 @@
-//! Values at run time. Objects and lists of the validated object are borrowed and looked into lazily,
-//! with their schema; nothing is converted that no rule asks for.
+//! Values at runtime. Objects and lists of the validated object are borrowed and read lazily with their schema, so only
+//! the parts that a rule reads are converted.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,63 +15,63 @@ use super::url::Url;
 use super::work;
 use crate::schema::{Kind, ListType, Schema};
 
-/// A value.
+/// A value of CEL.
 #[derive(Debug, Clone)]
 pub enum Val<'a> {
-    /// null
+    /// The value `null`.
     Null,
-    /// bool
+    /// A value of type `bool`.
     Bool(bool),
-    /// int
+    /// A value of type `int`.
     Int(i64),
-    /// uint
+    /// A value of type `uint`.
     Uint(u64),
-    /// double
+    /// A value of type `double`.
     Double(f64),
-    /// string
+    /// A value of type `string`.
     Text(Cow<'a, str>),
-    /// bytes
+    /// A value of type `bytes`.
     Bytes(Rc<[u8]>),
-    /// Nanoseconds.
+    /// A duration in nanoseconds.
     Duration(i64),
-    /// A point in time, with the zone it was written in.
+    /// A timestamp in the time zone in which it was written.
     Timestamp(DateTime<FixedOffset>),
-    /// A list made by the rule.
+    /// A list that the expression created.
     List(Rc<Vec<Val<'a>>>),
-    /// A map made by the rule, in order of insertion.
+    /// A map that the expression created, in order of insertion.
     Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
-    /// A list of the object.
+    /// A list of the validated object, with its schema.
     Array(&'a [Value], Option<&'a Schema>),
-    /// A map or an object of the object.
+    /// A map or an object of the validated object, with its schema.
     Object(&'a Map<String, Value>, Option<&'a Schema>),
-    /// An optional.
+    /// An optional, with its value if it has one.
     Optional(Option<Rc<Val<'a>>>),
-    /// A type.
+    /// A type by its name.
     Type(&'static str),
-    /// `quantity('1Gi')`
+    /// The result of `quantity('1Gi')`.
     Quantity(Rc<Quantity>),
-    /// `semver('1.2.3')`
+    /// The result of `semver('1.2.3')`.
     Semver(Rc<Semver>),
-    /// `ip('::1')`
+    /// The result of `ip('::1')`.
     Ip(std::net::IpAddr),
-    /// `cidr('10.0.0.0/8')`
+    /// The result of `cidr('10.0.0.0/8')`.
     Cidr(Cidr),
-    /// `url('https://x')`
+    /// The result of `url('https://x')`.
     Url(Rc<Url>),
-    /// `format.dns1123Label()`
+    /// A named format such as `format.dns1123Label()`.
     Format(&'static str),
-    /// A named part of a program whose evaluation failed: whoever uses it fails too.
+    /// A named expression of a program that failed to evaluate. Expressions that use it fail, too.
     Failed(Rc<str>),
 }
 
-/// Why an evaluation failed, in cel-go's words.
+/// The reason why an evaluation failed, as cel-go's message.
 pub type Failure = Cow<'static, str>;
 
-/// What evaluation returns.
+/// The result of an evaluation.
 pub type Outcome<'a> = Result<Val<'a>, Failure>;
 
 impl<'a> Val<'a> {
-    /// A part of the object, as its schema types it.
+    /// Converts a part of the object according to its schema.
     pub fn of(value: &'a Value, schema: Option<&'a Schema>) -> Val<'a> {
         match value {
             Value::Null => Val::Null,
@@ -93,22 +93,22 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A string.
+    /// Returns a string value.
     pub fn text(text: impl Into<String>) -> Val<'a> {
         Val::Text(Cow::Owned(text.into()))
     }
 
-    /// A list.
+    /// Returns a list value.
     pub fn list(items: Vec<Val<'a>>) -> Val<'a> {
         Val::List(Rc::new(items))
     }
 
-    /// An optional with a value.
+    /// Returns an optional with a value.
     pub fn some(value: Val<'a>) -> Val<'a> {
         Val::Optional(Some(Rc::new(value)))
     }
 
-    /// The type's name.
+    /// Returns the name of the value's type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Val::Null => "null_type",
@@ -134,7 +134,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Counts a value that a function made.
+    /// Counts the work of a value that a function created.
     pub fn count_made(&self) {
         match self {
             Val::Text(text) => work::text(text.len()),
@@ -144,7 +144,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether the type is one of Kubernetes' own.
+    /// Returns whether the type belongs to Kubernetes' CEL library.
     pub fn is_own(&self) -> bool {
         matches!(
             self,
@@ -152,7 +152,7 @@ impl<'a> Val<'a> {
         )
     }
 
-    /// The items of a list; none of them once the evaluation has done too much.
+    /// Returns the items of a list, or an empty list once the evaluation has exceeded its work limit.
     pub fn items(&self) -> Option<Vec<Val<'a>>> {
         match self {
             Val::List(_) | Val::Array(..) if work::is_exceeded() => Some(Vec::new()),
@@ -169,7 +169,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The entries of a map; none of them once the evaluation has done too much.
+    /// Returns the entries of a map, or an empty list once the evaluation has exceeded its work limit.
     pub fn entries(&self) -> Option<Vec<(Val<'a>, Val<'a>)>> {
         match self {
             Val::Map(_) | Val::Object(..) if work::is_exceeded() => Some(Vec::new()),
@@ -191,7 +191,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value under a key; `None` when there is none, or this is no map.
+    /// Returns the value of a key, or `None` if the key is absent or the value is not a map.
     pub fn get(&self, key: &Val<'a>) -> Option<Val<'a>> {
         match (self, key) {
             (Val::Map(entries), key) => {
@@ -211,7 +211,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Equality of CEL: numbers by value across types, sets and list maps without regard to order.
+    /// Compares as CEL does: numbers by value across types, and sets and list maps regardless of order.
     pub fn equals(&self, other: &Val<'_>) -> bool {
         if work::is_exceeded() {
             return false;
@@ -278,7 +278,7 @@ impl<'a> Val<'a> {
         a.iter().zip(&b).all(|(a, b)| a.equals(b))
     }
 
-    /// `a + b` of lists: the union of sets, the merge of list maps, else one after the other.
+    /// Evaluates `a + b` of lists: the union of sets, the merge of list maps, otherwise the concatenation.
     pub fn concat(&self, other: &Val<'a>) -> Option<Val<'a>> {
         let (mut items, more) = (self.items()?, other.items()?);
         match self.list_type() {
@@ -312,7 +312,7 @@ impl<'a> Val<'a> {
         Some(Val::list(items))
     }
 
-    /// Order of values that have one.
+    /// Compares two values, or returns `None` if they have no order.
     pub fn order(&self, other: &Val<'_>) -> Option<Ordering> {
         match (self, other) {
             (Val::Bool(a), Val::Bool(b)) => Some(a.cmp(b)),
@@ -325,7 +325,7 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Whether two lists are the same JSON.
+/// Returns whether two lists are the same JSON.
 fn same_list(a: &[Value], b: &[Value]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
@@ -364,7 +364,7 @@ fn formatted<'a>(text: &'a str, schema: Option<&Schema>) -> Val<'a> {
     }
 }
 
-/// The schema of a key's value.
+/// Returns the schema of the value of a key.
 pub fn child<'a>(schema: Option<&'a Schema>, key: &str) -> Option<&'a Schema> {
     let schema = schema?;
     schema.child(key)

@@ -1,10 +1,10 @@
-//! Defaults must be valid themselves.
+//! Validation of the defaults in a schema.
 
 use super::invalid;
 use crate::field::FieldError;
 use crate::schema::{Schema, default, prune, validate_embedded, validate_part};
 
-/// Checks every default of a structural schema.
+/// Validates all defaults of a structural schema.
 pub(super) fn validate(schema: &Schema, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, path, true, &mut errors);
@@ -63,7 +63,8 @@ fn check(schema: &Schema, path: &str, root: bool, errors: &mut Vec<FieldError>) 
     errors.extend(found);
 }
 
-/// A default of an int-or-string can be of any type: only objects are held to these two.
+/// Returns the schema without `int_or_string`, because the default of such a field may have any type. Only values in
+/// objects are restricted to integers and strings.
 fn typed_by_kind(schema: &Schema) -> Schema {
     let below = |child: &Schema| Box::new(typed_by_kind(child));
     Schema {
@@ -75,7 +76,7 @@ fn typed_by_kind(schema: &Schema) -> Schema {
     }
 }
 
-/// Prunes and says whether nothing had to go. Only resources keep the fields that every object has.
+/// Prunes a value and returns whether nothing was removed. Only resources keep `apiVersion`, `kind` and `metadata`.
 fn prune_value(schema: &Schema, value: &mut serde_json::Value) -> bool {
     let mut holder = Schema::default();
     holder.properties.insert("value".into(), Box::new(schema.clone()));

@@ -1,5 +1,5 @@
-//! CustomResourceDefinitions: decoding, defaulting, validation and conditions, as apiextensions-apiserver
-//! does them. Everything works on the object as JSON in version v1.
+//! Decoding, defaulting, validation and conditions of CustomResourceDefinitions, as in apiextensions-apiserver. All
+//! functions work on the object as JSON in version v1.
 
 mod conditions;
 mod conversion;
@@ -24,8 +24,8 @@ use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrorKind};
 
-/// Fills in what the API defaults: singular, list kind, conversion strategy, of conversion webhooks the port of the service, and
-/// the stored versions.
+/// Applies the defaults of the API: singular name, list kind, conversion strategy, port of the conversion webhook's
+/// service, and stored versions.
 pub fn default(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
@@ -49,7 +49,7 @@ pub fn default(object: &mut Value) {
     conditions::default_stored_versions(object);
 }
 
-/// As [`Value::pointer`] for names without escapes, without an allocation a name.
+/// Works like [`Value::pointer`] for names without escapes, but does not allocate.
 fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     pointer.split('/').skip(1).try_fold(value, |value, name| value.get(name))
 }

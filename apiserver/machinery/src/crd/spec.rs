@@ -1,4 +1,4 @@
-//! Validation of the whole object.
+//! Validation of a whole CustomResourceDefinition.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::names::dns1035_label;
 use crate::schema::{Kind, Schema, field_path, formats};
 
-/// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
+/// Validates a CustomResourceDefinition at creation. Of its `metadata`, it validates only the rules of this kind.
 pub fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(object, "/metadata/name");
     let wanted = format!("{}.{}", text(object, "/spec/names/plural"), text(object, "/spec/group"));
-    // A missing name is everybody's error.
+    // A missing name is reported for all kinds elsewhere.
     for (field, name) in
         [("metadata.generateName", text(object, "/metadata/generateName")), ("metadata.name", name)]
     {
@@ -36,7 +36,7 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What once kept all unknown fields is only for definitions from before.
+/// Refuses `spec.preserveUnknownFields`, which only definitions from before v1 may have.
 fn preserves(object: &Value) -> Option<FieldError> {
     let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                   spec.versions[*].schema instead";
@@ -44,7 +44,7 @@ fn preserves(object: &Value) -> Option<FieldError> {
     set.then(|| invalid("spec.preserveUnknownFields", &true.into(), detail))
 }
 
-/// Validates an update; what identifies the resource cannot change.
+/// Validates an update. Fields that identify the resource are immutable.
 pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut immutable = |pointer: &str, field: &str| {
@@ -70,13 +70,13 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Validates an update of the status alone, which leaves the spec as it is. The stored versions are not looked at: who writes
-/// them has migrated what was stored.
+/// Validates an update through `/status`, which leaves the spec unchanged. The stored versions are not validated,
+/// because the client that writes them has migrated the stored objects.
 pub fn validate_status_update(new: &Value) -> Vec<FieldError> {
     names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames")
 }
 
-/// What of a version stands at the top level when all versions agree about it, as the internal type has it.
+/// Returns the value of a key if it is equal in all versions. The internal type has such values at the top level.
 fn hoisted<'a>(versions: &'a [Value], key: &str) -> Option<&'a Value> {
     let (first, rest) = versions.split_first()?;
     let value = first.get(key);
@@ -108,7 +108,7 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
             let deprecated = version.get("deprecated") == Some(&Value::Bool(true));
             for detail in warning_problems(deprecated, warning.as_str().unwrap_or_default()) {
                 let mut error = invalid(format!("spec.versions[{i}].deprecationWarning"), warning, detail);
-                // A pointer in Go, which is shown as JSON.
+                // The field is a pointer in Go, so the error shows it as JSON.
                 error.value = Some(warning.to_string());
                 errors.push(error);
             }
@@ -123,7 +123,7 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-/// The longest `deprecationWarning`, in bytes.
+/// Maximum length of `deprecationWarning`, in bytes.
 const MAX_DEPRECATION_WARNING: usize = 256;
 
 fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
@@ -137,7 +137,7 @@ fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
     if warning.is_empty() {
         problems.push("must not be an empty string".to_owned());
     }
-    // Of the spaces only the plain one counts as printable.
+    // The plain space is the only whitespace that counts as printable.
     let invisible = |c: char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace() && !invisible(c);
     if let Some((at, _)) = warning.char_indices().find(|(_, c)| !printable(*c)) {
@@ -155,7 +155,7 @@ fn version_set(versions: &[Value], missing: bool) -> Vec<FieldError> {
         versions => Value::Array(versions.iter().map(internal_version).collect()),
     };
     let show = |detail: &str| {
-        // The internal type, whose fields Go writes in the order of the struct.
+        // The error shows the internal type, with its fields in the order of the Go struct.
         let value = match shown() {
             Value::Array(versions) => {
                 let versions: Vec<String> =
@@ -194,7 +194,8 @@ fn internal_version(version: &Value) -> Value {
     ))
 }
 
-/// Schemas, subresources, columns and selectable fields: at the top level where all versions agree.
+/// Validates schemas, subresources, columns and selectable fields. Errors have paths at the top level for values that
+/// are equal in all versions.
 fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let unchanged = |version: &Value| {
@@ -233,7 +234,7 @@ fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
         columns.iter().enumerate().flat_map(|(i, value)| column(value, &format!("{path}[{i}]"))).collect()
     });
     each("selectableFields", &selectable_fields);
-    // A schema that all versions share stands at the top level, and the versions have none.
+    // A schema that all versions share is at the top level of the internal type, so its versions have no schema.
     if hoisted(versions, "schema").is_some() && hoisted(versions, "selectableFields").is_none() {
         let has = |version: &Value| !list(version, "/selectableFields").is_empty();
         errors.retain(|error| !error.field.contains("].selectableFields"));
@@ -245,7 +246,7 @@ fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
     errors
 }
 
-/// `unchanged`: the schema is the one that is stored.
+/// Validates the schema of a version. `unchanged` is true if it equals the stored schema.
 fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<FieldError> {
     let Some(source) = schema.get("openAPIV3Schema").filter(|source| !source.is_null()) else {
         return Vec::new();
@@ -272,7 +273,7 @@ fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<F
                 errors.extend(found);
             }
         }
-        // The keywords have been checked one by one, with better words.
+        // The errors of the keywords have better messages than the parser.
         Err(problem) if simple => errors.push(invalid(path, &"".into(), problem.to_string())),
         Err(_) if keywords::is_convertible(source) => errors.extend(structural::validate(source, &path)),
         Err(_) => {}
@@ -338,7 +339,7 @@ fn column(column: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// More selectable fields than this are refused.
+/// Maximum number of selectable fields.
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
 fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldError> {

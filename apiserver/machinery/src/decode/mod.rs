@@ -1,4 +1,4 @@
-//! Request bodies and manifests: JSON and YAML, strictly read.
+//! Strict decoding of request bodies and manifests in JSON and YAML.
 
 mod json;
 mod problems;
@@ -11,29 +11,30 @@ pub use self::json::json;
 pub use self::problems::Problems;
 pub use self::yaml::{yaml, yaml_documents};
 
-/// What a document was written in.
+/// The format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// JSON
+    /// JSON.
     Json,
-    /// YAML
+    /// YAML.
     Yaml,
 }
 
 /// A decoded document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
-    /// The document. For a field that is given twice, the last one.
+    /// The document. Of duplicate fields it has the last value.
     pub value: Value,
-    /// What strict decoding objects to, in order of appearance: `duplicate field "spec.a"`, or from YAML
-    /// `line 7: key "a" already set in map`. As they are, these are warnings.
+    /// The errors of strict decoding in order of appearance, each usable as a warning: `duplicate field "spec.a"`, or
+    /// for YAML `line 7: key "a" already set in map`.
     pub problems: Vec<String>,
-    /// What the document was written in.
+    /// The format of the document.
     pub format: Format,
 }
 
 impl Decoded {
-    /// The problems as one error text, without `strict decoding error: ` in front; `None` when there are none.
+    /// Returns the problems as one error text without the prefix `strict decoding error: `, or `None` without any
+    /// problem.
     pub fn strict_error(&self) -> Option<String> {
         match (self.problems.is_empty(), self.format) {
             (true, _) => None,
@@ -45,21 +46,23 @@ impl Decoded {
     }
 }
 
-/// Reads JSON that this server wrote itself, which is no deeper than what was let in. `serde_json` alone stops at 127 levels, which is
-/// less than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), and whoever reads with it would lose an object that was accepted.
+/// Parses JSON that this server wrote, which is no deeper than accepted requests. `serde_json` refuses more than 127
+/// levels by default, fewer than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), so it would fail to read objects that were
+/// accepted.
 ///
 /// # Errors
-/// It is not JSON, or not of the type.
+/// The text is not JSON, or does not have the type `T`.
 pub fn own<'t, T: serde::Deserialize<'t>>(text: &'t [u8]) -> serde_json::Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     deserializer.disable_recursion_limit();
     T::deserialize(&mut deserializer)
 }
 
-/// What is said of a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
+/// The error for a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
 const LONG_PATHS: &str = "the names above its fields are too long for so many fields";
 
-/// Writes an integral float as an integer, as it comes back from any Go program: `1.0` is `1`.
+/// Converts a float to a JSON number. An integral float becomes an integer, as after a round trip through Go: `1.0`
+/// becomes `1`.
 pub fn number(value: f64) -> Value {
     // Beyond 2^63 there is no integer; these bounds are exact.
     if value.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) {

@@ -1,6 +1,5 @@
-//! What the server does with a custom resource between decoding and defaulting: `metadata` of the
-//! object and of embedded resources gets the shape of `ObjectMeta`, unknown fields are pruned, nulls
-//! that mean nothing are dropped.
+//! The steps between decoding and defaulting of a custom resource: `metadata` of the object and of embedded resources
+//! gets the shape of `ObjectMeta`, unknown fields are pruned, and nulls without meaning are dropped.
 
 use serde_json::{Map, Value};
 
@@ -9,12 +8,12 @@ use super::{Schema, drop_nulls, names, prune};
 use crate::decode::Problems;
 use crate::field::{FieldError, FieldErrorKind};
 
-/// Applies all of it, and returns the paths of the unknown fields that were removed: those of
-/// `metadata` first, then the others, as kube-apiserver lists them.
+/// Applies all steps. Returns the paths of the removed unknown fields in the order of kube-apiserver, those of
+/// `metadata` first.
 ///
 /// # Errors
-/// The text of the 400 when `metadata` does not have the types of `ObjectMeta`, or an embedded
-/// resource's `apiVersion` or `kind` is no string; without `Kind in version "v" cannot be handled as`.
+/// The message of the status 400, without `Kind in version "v" cannot be handled as`, if `metadata` does not have the
+/// types of `ObjectMeta`, or if `apiVersion` or `kind` of an embedded resource is not a string.
 pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String> {
     let (mut of_metadata, mut of_embedded) = (Problems::default(), Problems::default());
     if let Some(metadata) = object.get_mut("metadata") {
@@ -29,7 +28,7 @@ pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String
     Ok(unknown)
 }
 
-/// Go writes a float without a fraction as an integer, so `2.0` comes back as `2`.
+/// Converts floats without a fraction to integers. Go writes them so, and `2.0` comes back as `2`.
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -105,8 +104,8 @@ const TIMES: [&str; 2] = ["creationTimestamp", "deletionTimestamp"];
 const NUMBERS: [&str; 2] = ["generation", "deletionGracePeriodSeconds"];
 const TEXT_MAPS: [&str; 2] = ["labels", "annotations"];
 
-/// Gives `metadata` the shape that decoding into `ObjectMeta` and encoding again gives it: unknown
-/// fields and empty ones go, wrong types are an error in the words of Go's decoder.
+/// Gives `metadata` the shape of `ObjectMeta` after decoding and encoding: unknown fields and empty fields are removed.
+/// Wrong types are an error with the message of Go's decoder.
 fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Result<(), String> {
     let Value::Object(map) = metadata else {
         return match metadata {
@@ -139,7 +138,7 @@ fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Resu
     }
 }
 
-/// The fields of the items of a list in `metadata`.
+/// Returns the fields of the items of a list in `metadata`.
 fn item_fields(key: &str) -> Option<&'static [&'static str]> {
     match key {
         "ownerReferences" => Some(&["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"]),
@@ -175,7 +174,7 @@ fn empty(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether the field is one of `ObjectMeta`, its type being right.
+/// Returns whether `ObjectMeta` has the field, or an error if the type is wrong.
 fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
     if value.is_null() {
         return Ok(TEXTS.contains(&key)
@@ -223,7 +222,7 @@ fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
     }
 }
 
-/// Go reads null as the empty text where a list or a map holds texts.
+/// Replaces nulls in lists and maps of strings by the empty string, as Go's decoder does.
 fn nulls_to_texts(key: &str, value: &mut Value) {
     let nulls = |value: &mut Value| {
         if value.is_null() {
@@ -295,7 +294,7 @@ fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// Checks `apiVersion`, `kind` and `metadata` of embedded resources.
+/// Validates `apiVersion`, `kind` and `metadata` of embedded resources.
 pub fn validate_embedded(schema: &Schema, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk_embedded(schema, object, "", true, &mut errors);

@@ -1,5 +1,5 @@
-//! The naming rules of Kubernetes. Each check returns what is wrong, in the server's words; empty
-//! means right (`k8s.io/apimachinery/pkg/util/validation`).
+//! The naming rules of Kubernetes (`k8s.io/apimachinery/pkg/util/validation`). Each check returns the problems as
+//! messages of kube-apiserver, and an empty list for a valid name.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ fn pattern_message(message: &str, pattern: &str, examples: &[&str]) -> String {
     }
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     let examples = examples.join(" or ");
-    // The odd comma before "regex" is the server's.
+    // The comma before "regex" is that of kube-apiserver.
     format!("{message} (e.g. {examples}regex used for validation is '{pattern}')")
 }
 
@@ -19,7 +19,7 @@ fn too_long(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-/// Letters, digits and `-` inside, alphanumeric at both ends.
+/// Returns whether the text has lower-case letters, digits and `-` only, and begins and ends alphanumerically.
 fn label_shape(text: &str) -> bool {
     let ok = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -29,7 +29,7 @@ fn label_shape(text: &str) -> bool {
     }
 }
 
-/// RFC 1123 label.
+/// Checks an RFC 1123 label.
 pub fn dns1123_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -45,7 +45,7 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1123 subdomain whose labels may begin with and contain underscores.
+/// Checks an RFC 1123 subdomain whose labels may begin with and contain underscores.
 pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
@@ -67,7 +67,7 @@ pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1123 subdomain.
+/// Checks an RFC 1123 subdomain.
 pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
@@ -82,7 +82,7 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1035 label.
+/// Checks an RFC 1035 label.
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -96,7 +96,7 @@ pub fn dns1035_label(text: &str) -> Vec<String> {
     errors
 }
 
-/// The part of a qualified name after the slash, and non-empty label values.
+/// Returns whether the text has the form of the name part of a qualified name, or of a non-empty label value.
 fn name_shape(text: &str) -> bool {
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.last()) {
@@ -113,7 +113,7 @@ const QUALIFIED_MESSAGE: &str = "must consist of alphanumeric characters, '-', '
                                  end with an alphanumeric character";
 const QUALIFIED_PATTERN: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
-/// A label or annotation key, a finalizer: `[prefix/]name`.
+/// Checks a qualified name `[prefix/]name`, such as a label key, an annotation key or a finalizer.
 pub fn qualified_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match text.split('/').collect::<Vec<_>>()[..] {
@@ -145,7 +145,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     errors
 }
 
-/// A label's value.
+/// Checks the value of a label.
 pub fn label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -164,7 +164,7 @@ fn invalid(field: &str, value: &str, detail: String) -> FieldError {
     FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
 }
 
-/// `metadata.labels`; values that are no strings are not looked at.
+/// Validates `metadata.labels`. Values that are not strings count as empty.
 pub fn validate_labels(labels: Option<&Value>, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.and_then(Value::as_object).into_iter().flatten() {
@@ -175,10 +175,10 @@ pub fn validate_labels(labels: Option<&Value>, field: &str) -> Vec<FieldError> {
     errors
 }
 
-/// All annotations of an object together, keys and values, in bytes.
+/// Maximum size of all annotations of an object, keys and values, in bytes.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// `metadata.annotations`.
+/// Validates `metadata.annotations`: keys, and the size of all annotations together.
 pub fn validate_annotations(annotations: Option<&Value>, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;

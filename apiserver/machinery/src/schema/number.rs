@@ -1,10 +1,10 @@
-//! Ranges of numbers, and how Go writes them.
+//! Ranges of numbers, and their text form in Go.
 
 use serde_json::{Number, Value};
 
 use super::Kind;
 
-/// A float as Go's `%v` writes it: shortest digits, an exponent from `1e+06` and below `0.0001`.
+/// Formats a float like Go's `%v`: shortest digits, with an exponent from `1e+06` on and below `0.0001`.
 pub(crate) fn go_float(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0".into() } else { "0".into() };
@@ -28,7 +28,7 @@ pub(crate) fn go_float(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The number as the server shows it.
+/// Formats a number as kube-apiserver does in messages.
 pub(crate) fn show(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => go_float(float),
@@ -36,7 +36,7 @@ pub(crate) fn show(number: &Number) -> String {
     }
 }
 
-/// A number with its fraction, or without, as JSON decoding leaves it.
+/// A number as an integer if it fits, otherwise as a float.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Numeric {
     Int(i64),
@@ -51,7 +51,7 @@ impl Numeric {
         }
     }
 
-    /// Whether the value has no fraction and fits into what JavaScript calls a safe integer.
+    /// Returns whether the value has no fraction and is a safe integer of JavaScript.
     pub(crate) fn is_whole(self) -> bool {
         match self {
             Self::Int(_) => true,
@@ -60,7 +60,7 @@ impl Numeric {
     }
 }
 
-/// The complaint when the number does not fit into its type and format.
+/// Returns the message for a number that does not fit its type and format, or `None` if it does.
 pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, path: &str) -> Option<String> {
     let fits = match (kind, number) {
         (Some(Kind::Integer), Numeric::Int(int)) => match format {
@@ -94,7 +94,7 @@ pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, p
     })
 }
 
-/// Equal as JSON values, `1` and `1.0` being the same number.
+/// Returns whether two JSON values are equal, where `1` and `1.0` are the same number.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {

@@ -1,6 +1,6 @@
-//! Validation of an object against a schema, in the order and the words of kube-apiserver
-//! (`kube-openapi/pkg/validation/validate`), with ratcheting: what an update leaves as it was is not
-//! reported again.
+//! Validation of an object against a schema, with the order and messages of kube-apiserver
+//! (`kube-openapi/pkg/validation/validate`). Validation ratchets: errors in values that an update left unchanged are
+//! not reported again.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -14,10 +14,10 @@ use crate::cel::Known;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_FIELD_ERRORS, MAX_VALIDATION_WORK};
 
-/// Everything that the server checks in a custom resource beside its `metadata`: types and values,
-/// embedded resources, sets and maps, CEL rules. `old` is the object before an update.
+/// Validates a custom resource except its `metadata`: types and values, embedded resources, sets and maps, and CEL
+/// rules. `old` is the object before an update.
 ///
-/// `errors` are those found before, in `metadata`: some kinds of error keep the rules from being checked.
+/// `errors` are the errors found so far, in `metadata`. Some kinds of errors prevent the evaluation of the rules.
 pub fn validate(
     schema: &Schema,
     new: &Value,
@@ -29,7 +29,8 @@ pub fn validate(
     validate_beyond_values(schema, new, old, errors, known)
 }
 
-/// As [`validate`], but for types and values: what is said of an object of another kind.
+/// Validates like [`validate`], but without types and values, as for an object whose `kind` is not that of its
+/// resource.
 pub fn validate_beyond_values(
     schema: &Schema,
     new: &Value,
@@ -43,7 +44,7 @@ pub fn validate_beyond_values(
     errors
 }
 
-/// The same for a write to `/status`: only `status` is looked at.
+/// Validates a write to `/status`, where only `status` is relevant.
 pub fn validate_status(
     schema: &Schema,
     new: &Value,
@@ -61,24 +62,24 @@ pub fn validate_status(
     errors
 }
 
-/// An update of an object whose lists were wrong before may leave them wrong.
+/// Validates lists. An update of an object with invalid lists may leave lists invalid.
 fn list_errors(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let errors = validate_lists(schema, new);
     let before = || old.is_some_and(|old| !validate_lists(schema, old).is_empty());
     if errors.is_empty() || before() { Vec::new() } else { errors }
 }
 
-/// Types and values only.
+/// Validates types and values only.
 pub fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     Run::new("").values(schema, new, old)
 }
 
-/// Types and values of a part of an object, whose path is put before every field.
+/// Validates types and values of a part of an object. `path` is prepended to the fields of errors.
 pub fn validate_part(schema: &Schema, path: &str, value: &Value) -> Vec<FieldError> {
     Run::new(path).values(schema, value, None)
 }
 
-/// Whether errors of these kinds keep the rules from being evaluated: they could fail on what is wrong already.
+/// Returns whether the errors prevent the evaluation of the rules, which could fail because of them.
 pub fn rules_blocked(errors: &[FieldError]) -> bool {
     errors.iter().any(|error| {
         matches!(
@@ -113,8 +114,8 @@ fn rules(
 const TOO_MUCH: &str =
     "the alternatives of the schema (allOf, anyOf, oneOf, not) take too long with so large an object";
 
-/// Errors, and how many checks succeeded: among alternatives that all fail, the errors of the one with
-/// the most successes are shown.
+/// Errors, and the number of successful checks. If all alternatives fail, the errors of the one with the most successes
+/// are reported.
 #[derive(Default)]
 struct Outcome {
     errors: Vec<FieldError>,
@@ -138,9 +139,9 @@ impl Outcome {
 }
 
 struct Run<'a> {
-    /// Prepended to every field; what the messages name is without it.
+    /// The path that is prepended to the fields of errors, but not to the paths in messages.
     prefix: &'a str,
-    /// Values and text looked at. Each alternative of a schema looks at the whole value again.
+    /// The work done, in values and text. Each alternative of a schema walks the whole value again.
     work: Cell<u64>,
 }
 
@@ -149,7 +150,7 @@ impl<'a> Run<'a> {
         Self { prefix, work: Cell::new(0) }
     }
 
-    /// Counts `bytes` of a value; false when that was more than may be.
+    /// Counts a value of `bytes` bytes. Returns false if the work exceeds its limit.
     fn pay(&self, bytes: usize) -> bool {
         self.work.set(self.work.get() + 1 + bytes as u64 / 8);
         self.work.get() <= MAX_VALIDATION_WORK
@@ -157,7 +158,7 @@ impl<'a> Run<'a> {
 
     fn values(&self, schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let errors = self.node(schema, new, old, &mut String::new()).errors;
-        // What was not looked at is neither valid nor invalid, so no other verdict counts.
+        // A value that exceeds the limit is neither valid nor invalid, so other errors do not count.
         if self.pay(0) { errors } else { vec![self.plain(TOO_MUCH.to_owned())] }
     }
 
@@ -169,12 +170,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// An error whose message begins with the field's name.
+    /// Returns an error whose message begins with the field's name.
     fn error(&self, kind: FieldErrorKind, path: &str, value: &Value, what: &str) -> FieldError {
         FieldError::new(kind, self.field(path), value, format!("{path} in body {what}"))
     }
 
-    /// An error that belongs to no field.
+    /// Returns an error that belongs to no field.
     fn plain(&self, what: String) -> FieldError {
         FieldError::new(FieldErrorKind::Invalid, self.prefix, &"".into(), what)
     }
@@ -229,7 +230,7 @@ impl<'a> Run<'a> {
         let numeric = expected.contains(&"number") || expected.contains(&"integer");
         let unformatted = format.is_empty() || value.is_string() || value.is_array();
         if !unformatted && !fits_type(expected, value) {
-            // With a format, Go's names are shown: `int32` and `float64`.
+            // With a format, kube-apiserver names the Go types, for example `int32` and `float64`.
             let found = format_of(value);
             let what = format!("must be of type {format}: \"{found}\"");
             return Outcome::one(self.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what));
@@ -286,8 +287,8 @@ impl<'a> Run<'a> {
         outcome
     }
 
-    /// How many alternatives are valid, and what to show: the first valid one's successes, or the
-    /// errors of the one that failed last in the sense of [`Outcome`].
+    /// Returns the number of valid alternatives and the outcome to report: that of the first valid one, or of the
+    /// failed one with the most successful checks.
     fn alternatives(
         &self,
         schemas: &[Schema],
@@ -315,7 +316,7 @@ impl<'a> Run<'a> {
 
     fn text(&self, rules: &Validation, text: &str, value: &Value, path: &str) -> Outcome {
         let mut outcome = Outcome::default();
-        // Only the first of these three is reported.
+        // Only the first of these three errors is reported.
         let length = || text.chars().count() as u64;
         if let Some(max) = rules.max_length.filter(|max| text.len() as u64 > *max && length() > *max) {
             let detail = format!("may not be more than {max} bytes");
@@ -452,7 +453,8 @@ impl<'a> Run<'a> {
         for (key, value) in map {
             let child = schema.child(key);
             let Some(child) = child else { continue };
-            // A value that is checked alone has no name of its own; what it names gets one, what it only holds a dot.
+            // A value that is validated alone has no name. Its properties have no leading dot in their paths, other
+            // fields have one.
             if length > 0 || !schema.properties.contains_key(key) {
                 path.push('.');
             }
@@ -489,7 +491,7 @@ fn is_multiple(number: Numeric, step: f64) -> bool {
     }
 }
 
-/// Whether a quotient is a whole number, or as near to one as floats get.
+/// Returns whether a quotient is a whole number, within the precision of floats.
 fn is_integer(quotient: f64) -> bool {
     const NEAR: f64 = 1e-9;
     const LARGEST: f64 = 9_007_199_254_740_991.0;
@@ -501,7 +503,7 @@ fn is_integer(quotient: f64) -> bool {
     apart == 0.0 || (whole != 0.0 && apart / (quotient.abs() + whole.abs()) < NEAR)
 }
 
-/// The format when the server knows it, else nothing, as if none were written.
+/// Returns the format if the server knows it, otherwise an empty text.
 fn known_format(rules: &Validation) -> &str {
     rules.format.as_deref().filter(|_| rules.known_format).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! The structure of built-in kinds, as data: `types.txt` holds each type once, and from it come the schemas that objects
-//! are decoded, merged and owned by, the messages of protobuf bodies, and the components of OpenAPI documents.
+//! The structure of built-in kinds as data. `types.txt` defines each type once. It is the source of the schemas for
+//! decoding, merging and field ownership, of the protobuf messages, and of the OpenAPI components.
 //!
-//! Nothing is read before somebody needs it: a type when it is first asked for, a schema when the first object of its
-//! kind is written. What was read stays, for all servers of the process.
+//! Types and schemas are parsed at their first use: a type when it is first looked up, a schema when the first object
+//! of its kind is written. They are kept for all servers of the process.
 
 mod addresses;
 mod checks;
@@ -27,96 +27,96 @@ pub use schema::{LazySchema, zero_object};
 pub use text::{escaped, go_text};
 pub use validate::validate;
 
-/// A type that a field has.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldType {
-    /// A text.
+    /// A string.
     Text,
-    /// One of the texts of that enumeration ([`values`]).
+    /// A string of the enumeration of that name ([`values`]).
     Enum(&'static str),
-    /// An integer; of 64 bits, or of 32.
+    /// An integer of 32 or 64 bits.
     Integer {
-        /// Whether it has 64 bits.
+        /// Whether the integer has 64 bits.
         wide: bool,
     },
     /// A boolean.
     Boolean,
-    /// Bytes, base64 in JSON.
+    /// Bytes, which are base64 in JSON.
     Bytes,
-    /// `metav1.Time`
+    /// The type `metav1.Time`.
     Time,
-    /// `metav1.MicroTime`
+    /// The type `metav1.MicroTime`.
     MicroTime,
-    /// `resource.Quantity`
+    /// The type `resource.Quantity`.
     Quantity,
-    /// `intstr.IntOrString`
+    /// The type `intstr.IntOrString`.
     IntOrString,
     /// Any JSON (`runtime.RawExtension`).
     Raw,
-    /// `metav1.FieldsV1`
+    /// The type `metav1.FieldsV1`.
     FieldsV1,
-    /// A list of texts that is a message on the wire (`ExtraValue`).
+    /// A list of strings that is a message on the wire (`ExtraValue`).
     Texts,
-    /// A type of that name.
+    /// The type of that name.
     Named(&'static str),
-    /// A list.
+    /// A list with items of that type.
     List(Box<FieldType>),
-    /// A map with texts as keys.
+    /// A map from strings to values of that type.
     Map(Box<FieldType>),
 }
 
-/// When a field is written, as Go's `encoding/json` does it.
+/// When Go's `encoding/json` encodes a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always; nil as null.
+    /// Always; nil is encoded as null.
     Always,
     /// Unless it is zero.
     NotZero,
     /// Unless it is nil.
     NotNil,
-    /// Always, a pointer: nil as null.
+    /// Always; the field is a pointer, and nil is encoded as null.
     Nullable,
-    /// It has no name in JSON: its fields stand in the outer object.
+    /// The field has no name in JSON, and its own fields belong to the outer object.
     Inline,
 }
 
-/// A field.
+/// A field of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its number on the wire.
+    /// The field number on the wire.
     pub number: u64,
-    /// Its name in JSON.
+    /// The name in JSON.
     pub name: &'static str,
-    /// When it is written.
+    /// When the field is encoded.
     pub presence: Presence,
-    /// What it holds.
+    /// The type of the field.
     pub ty: FieldType,
-    /// Whether it is a list of unique scalars.
+    /// Whether the field is a list of unique scalars.
     pub set: bool,
-    /// The keys of a list of objects that merges by them.
+    /// The keys of a list of type `map`.
     pub keys: Vec<&'static str>,
-    /// Whether it has one owner as a whole.
+    /// Whether the field has one owner as a whole.
     pub atomic: bool,
-    /// Whether its parts have owners of their own although its type says otherwise.
+    /// Whether the parts of the field have separate owners although its type is atomic.
     pub granular: bool,
-    /// How a strategic merge patch merges it.
+    /// The strategy of strategic merge patches.
     pub patch_strategy: Option<&'static str>,
-    /// By which field a strategic merge patch tells items apart.
+    /// The merge key of strategic merge patches.
     pub patch_key: Option<&'static str>,
-    /// Its default, as JSON.
+    /// The default as JSON.
     pub default: Option<&'static str>,
-    /// Whether the API calls it required.
+    /// Whether the API declares the field as required.
     pub required: bool,
 }
 
 /// A type with fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Type {
-    /// `core.v1.PodSpec`
+    /// The name of the type, for example `core.v1.PodSpec`.
     pub name: &'static str,
-    /// Whether it has one owner as a whole.
+    /// Whether a value has one owner as a whole.
     pub atomic: bool,
-    /// In the order of declaration.
+    /// The fields in the order of declaration.
     pub fields: Vec<Field>,
 }
 
@@ -124,7 +124,7 @@ const TEXT: &str = include_str!("types.txt");
 
 const DEFAULTS: &str = include_str!("defaults.txt");
 
-/// One type in the text, and what has been made of it.
+/// The text of one type, and its parsed form.
 struct Entry {
     text: &'static str,
     parsed: OnceLock<Type>,
@@ -144,13 +144,14 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// The type of that name, `core.v1.PodSpec`.
+/// Returns the type of that name, for example `core.v1.PodSpec`, or `None` if it does not exist.
 pub fn find(name: &str) -> Option<&'static Type> {
     let (name, entry) = INDEX.types.get_key_value(name)?;
     Some(entry.parsed.get_or_init(|| parse::one(name, entry.text)))
 }
 
-/// The default of a field as JSON: the one that the API documents, else the one that it fills in all the same.
+/// Returns the default of a field as JSON: the documented one, or else the one that kube-apiserver applies without
+/// documenting it.
 fn default_of(ty: &str, field: &Field) -> Option<&'static str> {
     static DEFAULT: LazyLock<BTreeMap<(&str, &str), &str>> = LazyLock::new(|| {
         let line = |line: &'static str| {
@@ -163,17 +164,17 @@ fn default_of(ty: &str, field: &Field) -> Option<&'static str> {
     field.default.or_else(|| DEFAULT.get(&(ty, field.name)).copied())
 }
 
-/// The values of an enumeration, in order.
+/// Returns the values of an enumeration in order.
 pub fn values(name: &str) -> Vec<&'static str> {
-    // Between each two quotes; a value may have spaces.
+    // Values are in quotes, because they may contain spaces.
     INDEX.enums.get(name).copied().unwrap_or_default().split('"').skip(1).step_by(2).collect()
 }
 
-/// The name of the type of a kind: `core.v1.Pod`. Types are named by the first label of their group.
+/// Returns the name of the type of a kind, for example `core.v1.Pod`. The first part is the first label of the group.
 pub fn name_of(group: &str, version: &str, kind: &str) -> String {
     let package = match group.split('.').next().unwrap_or_default() {
         "" => "core",
-        // Its package is named after the server.
+        // The Go package of this group is named after the server.
         "internal" => "apiserverinternal",
         label => label,
     };

@@ -236,6 +236,9 @@ const FAULTS: &[&str] = &[
     "content is not a list",
     "failed to create typed patch object",
     "failed to prune fields",
+    "field not declared in schema",
+    // Errors of a Service's proxy.
+    "no endpoints available for service",
     // Errors of a Binding.
     "target.kind: Unsupported value",
     "target.name: Required value",

@@ -1,17 +1,17 @@
-//! Sizes of values: what a schema allows, and what fits into a request.
+//! Sizes of values, limited by the schema or by the size of a request.
 
 use crate::schema::{Kind, Schema};
 
-/// The largest request.
+/// Maximum size of a request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
-/// A string without a limit: what fits between the quotes of a request.
+/// Maximum size of a string without a limit in the schema: a request without the two quotes.
 const LONGEST: u64 = REQUEST - 2;
-/// The longest point in time, and the longest duration, as JSON.
+/// Maximum size of a timestamp or a duration as JSON.
 const TIME: u64 = 32;
-/// A date as JSON.
+/// Size of a date as JSON.
 const DATE: u64 = 12;
 
-/// Characters, bytes, items or entries: between so many and so many.
+/// A range of sizes, in characters, bytes, items or entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub(super) min: u64,
@@ -39,27 +39,27 @@ impl Size {
         Self { min: self.min.saturating_mul(other.min), max: self.max.saturating_mul(other.max) }
     }
 
-    /// What each of these can be; nothing when there are none.
+    /// Returns the union of all sizes, or zero if there are none.
     pub(super) fn any(sizes: impl Iterator<Item = Self>) -> Self {
         sizes.reduce(Self::union).unwrap_or(Self::ZERO)
     }
 }
 
-/// Where a value stands in the object that a rule sees.
+/// The place of a value in the object that a rule validates.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'s> {
-    /// A value of this schema; whether it is a whole object.
+    /// A value of this schema. The flag is true for a whole object with `apiVersion`, `kind` and `metadata`.
     Value(&'s Schema, bool),
-    /// A string that every object has: its name, kind and so on.
+    /// A string that every object has, for example its name or kind.
     Text,
-    /// `metadata` of an object.
+    /// The `metadata` of an object.
     Metadata,
     /// A key of a map.
     Key,
 }
 
 impl<'s> Place<'s> {
-    /// A field of an object. Entries of maps are no fields.
+    /// Returns the place of a field of an object. Entries of maps are not fields.
     pub(super) fn field(self, property: &str) -> Option<Self> {
         match self {
             Self::Value(_, true) if matches!(property, "apiVersion" | "kind") => Some(Self::Text),
@@ -73,20 +73,20 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// An item of a list, or a value of a map.
+    /// Returns the place of the items of a list or the values of a map.
     pub(super) fn item(self) -> Option<Self> {
         let Self::Value(schema, _) = self else { return None };
         let child = schema.items.as_deref().or(schema.additional_properties.as_deref())?;
         Some(Self::Value(child, child.embedded_resource))
     }
 
-    /// A key of a map.
+    /// Returns the place of the keys of a map.
     pub(super) fn key(self) -> Option<Self> {
         let Self::Value(schema, _) = self else { return None };
         schema.additional_properties.as_ref().map(|_| Self::Key)
     }
 
-    /// The size that the schema allows.
+    /// Returns the size that the schema allows.
     pub(super) fn size(self) -> Option<Size> {
         let max = match self {
             Self::Value(schema, root) => declared(schema, root)?.max,
@@ -97,17 +97,17 @@ impl<'s> Place<'s> {
     }
 }
 
-/// How many values of this schema fit into a request.
+/// Returns how many values of this schema fit into a request.
 pub fn occurrences(schema: &Schema, root: bool) -> u64 {
     declared(schema, root).map_or(u64::MAX, |declared| REQUEST / (declared.bytes + 1))
 }
 
-/// What a schema says about the size of its values.
+/// The sizes that a schema declares for its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Declared {
-    /// Of the smallest value as JSON.
+    /// Size of the smallest value as JSON, in bytes.
     bytes: u64,
-    /// The largest size; 0 for what has none.
+    /// The maximum size, or 0 for values without a size.
     max: u64,
 }
 
@@ -115,7 +115,8 @@ fn declared(schema: &Schema, root: bool) -> Option<Declared> {
     schema.declared[usize::from(root)]
 }
 
-/// What the schema says, for a value and for a whole object; those below are known already.
+/// Computes the sizes that a schema declares, for a plain value and for a whole object. The child schemas must have
+/// theirs.
 pub fn declare(schema: &Schema) -> [Option<Declared>; 2] {
     [false, true].map(|root| measure(schema, root))
 }
@@ -152,7 +153,7 @@ fn measure(schema: &Schema, root: bool) -> Option<Declared> {
     })
 }
 
-/// A string without `maxLength` is one of an enumeration, or as long as a request.
+/// Returns the maximum size of a string without `maxLength`: the longest value of its enumeration, or a request.
 fn longest(schema: &Schema) -> u64 {
     match schema.validation.allowed.as_deref() {
         None | Some([]) => LONGEST,
@@ -162,7 +163,7 @@ fn longest(schema: &Schema) -> u64 {
     }
 }
 
-/// An object with nothing but its required fields; what the server defaults need not be sent.
+/// Returns the size of an object with its required fields only. Clients need not send fields that the server defaults.
 fn smallest(schema: &Schema, root: bool) -> u64 {
     let own = |name: &str| root && matches!(name, "apiVersion" | "kind" | "metadata");
     let required = schema.validation.required.iter().collect::<std::collections::BTreeSet<_>>();

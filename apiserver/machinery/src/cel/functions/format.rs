@@ -1,4 +1,4 @@
-//! `'%s %d'.format([a, b])`.
+//! The function `format`, for example `'%s %d'.format([a, b])`.
 
 use super::show;
 use crate::cel::eval::CANCELLED;
@@ -7,16 +7,16 @@ use crate::cel::value::{Outcome, Val};
 use crate::cel::work;
 use crate::limits::MAX_CEL_TEXT;
 
-/// One clause of a template: `%.2f`.
+/// One formatting clause of a template, for example `%.2f`.
 #[derive(Debug, Clone, Copy)]
 pub struct Clause {
     verb: u8,
     precision: Option<usize>,
 }
 
-/// What a clause can write, and the words for what it can't.
+/// The types that a clause formats, and the error for other types.
 struct Verb {
-    /// Types by their names at run time; all for `%s`, which looks into lists and maps.
+    /// The supported types by their runtime names. `%s` supports all of them and formats lists and maps recursively.
     takes: &'static [&'static str],
     refusal: &'static str,
 }
@@ -58,12 +58,12 @@ impl Clause {
         Verb { takes, refusal }
     }
 
-    /// The words for a value of that type, by its name at run time.
+    /// Returns the error for a value whose runtime type has that name.
     fn refuse(self, type_name: &str) -> String {
         format!("error during formatting: {}, was given {type_name}", self.rules().refusal)
     }
 
-    /// Why the clause can never write a value of the type.
+    /// Returns an error if the clause can never format a value of the type.
     pub(crate) fn check(self, found: &Type<'_>) -> Option<String> {
         let name = match found {
             Type::Dyn | Type::Error | Type::Param(_) => return None,
@@ -77,21 +77,22 @@ impl Clause {
         (!self.rules().takes.contains(&name)).then(|| self.refuse(name))
     }
 
-    /// Whether the items of a list and the entries of a map are looked at, too.
+    /// Returns whether the clause formats the items of lists and the entries of maps, too.
     pub(crate) fn looks_inside(self) -> bool {
         self.verb == b's'
     }
 }
 
-/// Why a template cannot be filled: what a clause says of its value, or what is wrong with the template.
+/// The reason why a template cannot be filled: an error for a value, or an error in the template.
 pub(crate) enum Refused<E> {
     Value(E),
     Template(String),
 }
 
-/// Fills the clauses of `template` with what `write` makes of `count` values.
+/// Fills the clauses of `template` with the texts that `write` returns for `count` values. Returns the text and the
+/// number of values used.
 ///
-/// `checked`: the values are not there yet, so that a value too few is found after the clause.
+/// `checked` is set at type checking, when cel-go reports a truncated clause before a missing value.
 pub(crate) fn fill<E>(
     template: &str,
     count: usize,
@@ -128,7 +129,7 @@ pub(crate) fn fill<E>(
     Ok((String::from_utf8_lossy(&out).into_owned(), used))
 }
 
-/// The clause after a percent sign, and its length.
+/// Parses the clause after a percent sign and returns its length and the clause.
 fn parse(rest: &[u8]) -> Result<(usize, Clause), String> {
     let (mut at, mut precision) = (0, None);
     if rest.first() == Some(&b'.') {
@@ -160,7 +161,7 @@ pub(super) fn format<'a>(template: &str, list: &[Val<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Digits after the point that a template can ask for.
+/// Maximum number of digits after the decimal point.
 const MAX_PRECISION: usize = 1000;
 
 fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
@@ -192,7 +193,7 @@ fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
     })
 }
 
-/// Doubles, and the words for those that are no numbers.
+/// Returns the number of a double, or of a string that stands for a number that is not finite.
 fn float(value: &Val<'_>) -> Option<f64> {
     match value {
         Val::Double(n) => Some(*n),
@@ -216,7 +217,7 @@ fn not_finite(n: f64) -> &'static str {
     }
 }
 
-/// Thousands are separated, as in American English.
+/// Separates thousands by commas.
 fn grouped(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
@@ -234,7 +235,7 @@ fn grouped(number: &str) -> String {
     out
 }
 
-/// Six digits, whatever was asked for: cel-go does not pass the precision on.
+/// Always writes six digits, because cel-go ignores the precision of this clause.
 fn scientific(n: f64) -> String {
     let text = format!("{n:.6e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -250,25 +251,25 @@ fn scientific(n: f64) -> String {
     format!("{digits}×10{sign}{exponent}")
 }
 
-/// What `%s` cannot write.
+/// The reasons why `%s` cannot format a value.
 enum Unwritten {
-    /// A value of this type.
+    /// The value has this type.
     Type(&'static str),
-    /// Something in a list or a map.
+    /// A list or map contains a value of an unsupported type, which the text describes.
     Inside(String),
-    /// More than [`MAX_CEL_TEXT`].
+    /// The text is longer than [`MAX_CEL_TEXT`].
     TooLong,
 }
 
-/// A value as `%s` writes it.
+/// Formats a value for `%s`.
 fn text(value: &Val<'_>) -> Result<String, Unwritten> {
     let mut out = String::new();
     add_text(&mut out, value, false)?;
     Ok(out)
 }
 
-/// Appends a value. Inside a list or a map (`nested`) strings are quoted, as in CEL. A small expression can build a value whose text is
-/// enormous, so the length is checked before each part.
+/// Appends a value. Inside a list or map (`nested`), strings are quoted as in CEL. A small expression can build a value
+/// with an enormous text, so each step checks the length.
 fn add_text(out: &mut String, value: &Val<'_>, nested: bool) -> Result<(), Unwritten> {
     if out.len() > MAX_CEL_TEXT || work::is_exceeded() {
         return Err(Unwritten::TooLong);

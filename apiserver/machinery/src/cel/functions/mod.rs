@@ -1,4 +1,4 @@
-//! The functions of CEL and of Kubernetes' library.
+//! The functions of CEL and of Kubernetes' CEL library.
 
 pub(crate) mod format;
 mod kubernetes;
@@ -15,11 +15,11 @@ use super::time;
 use super::value::{Failure, Outcome, Val};
 use super::work;
 
-/// Calls a function: `args` begins with the receiver when `member`. `pattern` is the compiled form of
-/// a literal pattern.
+/// Calls a function. If `member` is set, `args` begins with the receiver. `pattern` is the compiled form of a literal
+/// pattern.
 ///
 /// # Errors
-/// What went wrong, in cel-go's words; `no such overload` for values that the function does not take.
+/// cel-go's message; `no such overload` if the function does not accept the values.
 pub fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Regex>) -> Outcome<'a> {
     let found = core(name, args)
         .or_else(|| strings::call(name, member, args, pattern))
@@ -29,11 +29,12 @@ pub fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Reg
     found.unwrap_or_else(|| Err(no_overload(name, args, pattern.is_some())))
 }
 
-/// The words for values that a function does not take: cel-go names it, and mostly the types of the values.
+/// Returns the error for values that a function does not accept. It usually contains the name of the function and the
+/// types of the values.
 pub fn no_overload(name: &str, args: &[Val<'_>], compiled: bool) -> Failure {
     let nameless = matches!(name, "contains" | "startsWith" | "endsWith" | "matches" | "@in")
         || (compiled && matches!(name, "find" | "findAll"));
-    // These have functions of their own to ask.
+    // In cel-go, values of these types are receivers, whose errors do not name the function.
     let asked = matches!(args.first(), Some(Val::Text(_) | Val::Duration(_) | Val::Timestamp(_)));
     if nameless || (asked && matches!(name, "size" | "sort")) {
         return NO_OVERLOAD;
@@ -100,7 +101,7 @@ fn times<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     part.map(|part| part.map(Val::Int))
 }
 
-/// Standard base64 with or without padding.
+/// Decodes standard base64 with or without padding.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let engine = base64::engine::general_purpose::STANDARD_NO_PAD;
     engine.decode(text.trim_end_matches('=')).ok()
@@ -191,9 +192,10 @@ fn convert<'a>(to: &str, value: &Val<'a>) -> Outcome<'a> {
     }
 }
 
-/// The value as `string()` and `%s` write it.
+/// Formats the value as `string()` and `%s` do.
 ///
-/// Nothing more once the evaluation has done too much: a value can hold another one many times.
+/// Returns an empty text once the evaluation has exceeded its work limit, because a value can contain another one many
+/// times.
 pub fn show(value: &Val<'_>) -> String {
     if work::is_exceeded() {
         return String::new();
