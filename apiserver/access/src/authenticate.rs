@@ -4,7 +4,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use machinery::status::Status;
 
-use crate::user::User;
+use kinds::user::User;
 
 /// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {

@@ -35,7 +35,7 @@ impl Asked<'_> {
     pub(crate) fn context(&self) -> Context {
         let agent = self.parts.headers.get(http::header::USER_AGENT);
         Context {
-            user: registry::User::from(&self.user),
+            user: self.user.clone(),
             user_agent: agent.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned(),
             ..Context::default()
         }

@@ -334,7 +334,7 @@ pub(crate) fn delete_options(
             "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )));
     }
-    registry::check_delete_options(&mut options).map_err(Status::bad_request)?;
+    kinds::decode::check_delete_options(&mut options).map_err(Status::bad_request)?;
     Ok(Some(options))
 }
 

@@ -24,7 +24,6 @@ pub mod server;
 mod admit;
 mod answer;
 mod aside;
-mod columns;
 mod connections;
 mod discovery;
 mod flows;

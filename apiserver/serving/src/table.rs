@@ -8,7 +8,6 @@ use machinery::table;
 use registry::{List, Served};
 use serde_json::{Value, json};
 
-use crate::columns;
 use crate::transform::{list_metadata, partial};
 
 /// `includeObject`: what each row contains besides its cells.
@@ -49,7 +48,7 @@ pub(crate) struct Table {
 
 enum Cell {
     Name,
-    Computed(columns::Compute),
+    Computed(kinds::columns::Compute),
     Path(table::Column),
     /// The number at a JSON pointer; 0 if absent.
     Count(&'static str),
@@ -62,9 +61,9 @@ const AGE: &str = "When the object was created.";
 impl Table {
     pub(crate) fn new(version: &'static str, served: &Served, include: Include) -> Self {
         if served.definition.built_in
-            && let Some(columns) = columns::of(&served.definition.group, &served.definition.kind)
+            && let Some(columns) = kinds::columns(&served.definition.group, &served.definition.kind)
         {
-            let shown = |one: &columns::Column| {
+            let shown = |one: &kinds::columns::Column| {
                 heading(one.name, one.kind, one.format, one.description, one.priority)
             };
             let headings: Vec<Value> = columns.iter().map(shown).collect();

@@ -1,7 +1,7 @@
 //! Aggregated discovery: `APIGroupDiscoveryList`, one document with all resources.
 
+use kinds::definition::{Definition, Version};
 use registry::Definitions;
-use registry::definition::{Definition, Version};
 use serde_json::{Value, json};
 
 use super::groups::Group;

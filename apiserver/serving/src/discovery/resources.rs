@@ -1,8 +1,8 @@
 //! `APIResourceList`: the resources of one version of a group.
 
 use http::Method;
+use kinds::definition::{Definition, Version};
 use registry::Definitions;
-use registry::definition::{Definition, Version};
 use serde_json::{Value, json};
 
 use super::{part_verbs, storage_hash};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kinds::definition::{Definition, Version};
 use registry::Definitions;
-use registry::definition::{Definition, Version};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 

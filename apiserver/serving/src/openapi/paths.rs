@@ -1,6 +1,6 @@
 //! The paths of a resource and their operations.
 
-use registry::definition::{Definition, Version};
+use kinds::definition::{Definition, Version};
 use serde_json::{Map, Value, json};
 
 use super::schemas::{self, PREFIX};

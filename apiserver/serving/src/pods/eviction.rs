@@ -8,8 +8,8 @@ use machinery::clock::{Clock, rfc3339};
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;
-use registry::context::{DeleteOptions, ListOptions, PatchBody, Preconditions};
 use registry::{Context, Registry, Subresource};
+use registry::{DeleteOptions, ListOptions, PatchBody, Preconditions};
 use serde_json::{Value, json};
 
 use super::{done, object, posted, served};

@@ -96,7 +96,7 @@ fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) -> Result<Pos
     let format = input::format(headers)?;
     let mut context = Context::default();
     crate::writes::apply_options(&mut context, query.write_options("CreateOptions", false)?);
-    context.user = registry::User::from(&request.user);
+    context.user = request.user.clone();
     let expected = input::Expected { api_version: versions[0], kind, built_in: true, strict: true };
     let input = input::object(&request.body, format, expected, |version, found| {
         found == kind && versions.contains(&version)

@@ -1,0 +1,13 @@
+//! The verbs, one file for each.
+
+mod binding;
+mod continue_token;
+mod create;
+mod delete;
+mod list;
+pub(crate) mod patch;
+pub(crate) mod scale;
+pub(crate) mod select;
+mod transient;
+mod update;
+pub(crate) mod watch;
