@@ -49,7 +49,7 @@ impl Authenticator for Identities {
 /// # Errors
 /// 400 for more than one `Authorization` header, since proxies and this server might pick different ones. 401
 /// for a token that is not ASCII, which no valid token is.
-pub fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
+pub(crate) fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
     let mut values = request.headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {

@@ -44,7 +44,7 @@ impl Registry {
     }
 
     /// Returns a receiver of [`Definitions::generation`] at each change, for caches of discovery and OpenAPI.
-    pub fn definitions_changed(&self) -> watch::Receiver<u64> {
+    pub(crate) fn definitions_changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 

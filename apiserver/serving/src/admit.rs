@@ -6,8 +6,8 @@ use access::{Attributes, User, impersonate};
 use http::HeaderMap;
 use machinery::status::Status;
 
-use crate::handle::Asked;
-use crate::server::Shared;
+use crate::asked::Asked;
+use crate::shared::Shared;
 use crate::verb::Verb;
 
 /// The action that a request asks permission for.

@@ -7,8 +7,6 @@ use http::{Method, Response};
 use machinery::status::Status;
 
 use crate::body::Body;
-use crate::handle::{Asked, Reply};
-use crate::server::Shared;
 
 /// The path of a [`Connect`] and its entry in discovery.
 #[derive(Debug, Clone)]
@@ -57,36 +55,4 @@ impl ConnectRequest {
 pub trait Connect: Send + Sync + 'static {
     /// Handles one request.
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>>;
-}
-
-impl Shared {
-    /// Answers a request for a subresource implemented in Rust.
-    pub(crate) async fn connect<B>(&self, asked: Asked<'_>, body: B) -> Result<Reply, Status>
-    where
-        B: http_body::Body,
-        B::Data: Into<Bytes>,
-    {
-        let place = asked.target.connect().and_then(|place| self.options.connects.get(place));
-        let (resource, connect) = place.ok_or_else(Status::no_such_path)?;
-        if !resource.methods.contains(&asked.parts.method) {
-            return Err(Status::method_not_allowed(
-                "the server does not allow this method on the requested resource",
-            ));
-        }
-        let upgrade = asked.parts.extensions.get::<hyper::upgrade::OnUpgrade>().is_some();
-        // An upgraded connection may last long, so it takes no seat.
-        let _seat = if upgrade { None } else { self.seat(&asked).await? };
-        let body = if upgrade { Bytes::new() } else { self.read(body).await? };
-        let (user, bytes) = (asked.user.name.clone(), body.len());
-        let request = ConnectRequest {
-            namespace: asked.target.namespace().to_owned(),
-            name: asked.target.name().to_owned(),
-            rest: asked.target.rest().to_owned(),
-            user: asked.user,
-            parts: asked.parts.clone(),
-            body,
-        };
-        let response = self.aside(&user, bytes, connect.connect(request)).await;
-        response.map(|response| Reply::Response(Box::new(response)))
-    }
 }

@@ -8,51 +8,20 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response};
 use machinery::status::Status;
-use registry::{Context, Served};
 
 use crate::admit::Request;
 use crate::answer::Answer;
 use crate::aside::aside;
+use crate::asked::Asked;
 use crate::body::Body;
 use crate::connections::Presence;
 use crate::flows::{Seat, too_many};
-use crate::input;
 use crate::query::Query;
-use crate::server::Shared;
-use crate::target::{ResourcePath, Route, Target, unescaped};
+use crate::reply::Reply;
+use crate::shared::Shared;
+use crate::target::path::{ResourcePath, unescaped};
+use crate::target::route::Route;
 use crate::verb::Verb;
-
-/// A request for a resource, with the inputs that every handler needs.
-pub(crate) struct Asked<'a> {
-    pub(crate) parts: &'a Parts,
-    pub(crate) target: &'a Target<'a>,
-    pub(crate) query: Query,
-    pub(crate) user: User,
-}
-
-impl Asked<'_> {
-    /// Returns the registry's context of the request.
-    pub(crate) fn context(&self) -> Context {
-        let agent = self.parts.headers.get(http::header::USER_AGENT);
-        Context {
-            user: self.user.clone(),
-            user_agent: agent.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned(),
-            ..Context::default()
-        }
-    }
-}
-
-/// The result of a handler: a complete answer, or a response whose body is still being produced.
-pub(crate) enum Reply {
-    Answer(Answer, Vec<String>),
-    Response(Box<Response<Body>>),
-}
-
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
-        Self::Answer(answer, Vec::new())
-    }
-}
 
 impl Shared {
     /// Answers a request with this body.
@@ -197,16 +166,4 @@ impl Shared {
         self.metrics.limit("request");
         Status::timeout(message)
     }
-}
-
-/// Returns whether a kind is defined in this version; used for error messages.
-pub(crate) fn is_kind(definitions: &registry::Definitions, api_version: &str, kind: &str) -> bool {
-    let (group, version) = machinery::meta::group_version(api_version);
-    definitions.by_kind(group, kind).is_some_and(|definition| definition.version(version).is_some())
-}
-
-/// Returns the expected kind of the body of a write to `served`, for error messages.
-pub(crate) fn expected<'a>(api_version: &'a str, served: &'a Served) -> input::Expected<'a> {
-    let definition = &served.definition;
-    input::Expected { api_version, kind: &definition.kind, built_in: definition.built_in, strict: true }
 }

@@ -7,10 +7,7 @@ use machinery::status::Status;
 
 use crate::answer::Answer;
 use crate::query::Query;
-use crate::server::Shared;
-
-/// A health check of one part of the process. Its error is logged, not sent to the client.
-pub type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+use crate::shared::{Check, Shared};
 
 impl Shared {
     /// Answers a health path; `None` for any other path.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::limits;
 use crate::negotiate::ACCEPTED;
-use crate::server::Shared;
+use crate::shared::Shared;
 
 impl Shared {
     /// Reads the complete body.
@@ -345,4 +345,16 @@ fn header_mismatch(object: &Value) -> Option<String> {
         let found = go_type(value);
         Some(format!("json: cannot unmarshal {found} into Go struct field .{field} of type string"))
     })
+}
+
+/// Returns whether a kind is defined in this version; used for error messages.
+pub(crate) fn is_kind(definitions: &registry::Definitions, api_version: &str, kind: &str) -> bool {
+    let (group, version) = machinery::meta::group_version(api_version);
+    definitions.by_kind(group, kind).is_some_and(|definition| definition.version(version).is_some())
+}
+
+/// Returns the expected kind of the body of a write to `served`, for error messages.
+pub(crate) fn expected<'a>(api_version: &'a str, served: &'a Served) -> Expected<'a> {
+    let definition = &served.definition;
+    Expected { api_version, kind: &definition.kind, built_in: definition.built_in, strict: true }
 }

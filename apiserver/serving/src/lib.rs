@@ -15,38 +15,45 @@
 
 pub mod body;
 pub mod connect;
-pub mod health;
 pub mod limits;
 pub mod listener;
-pub mod options;
 pub mod server;
 
 mod admit;
 mod answer;
 mod aside;
+mod asked;
+mod conditions;
 mod connections;
 mod discovery;
 mod flows;
 mod gather;
 mod handle;
+mod health;
 mod input;
 mod lines;
 mod metrics;
+mod mounted;
 mod negotiate;
 mod nonresource;
 mod older;
 mod openapi;
+mod options;
+mod partial;
 mod pods;
 mod query;
 mod reads;
 mod refusal;
+mod reply;
 mod reviews;
+mod shared;
 mod table;
 mod target;
 mod transform;
 mod verb;
 mod warnings;
 mod watch;
+mod work;
 mod writes;
 mod yaml;
 

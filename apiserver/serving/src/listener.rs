@@ -43,7 +43,7 @@ impl Tls {
     }
 
     /// Returns the configuration for the next connection.
-    pub fn current(&self) -> Arc<ServerConfig> {
+    pub(crate) fn current(&self) -> Arc<ServerConfig> {
         self.0.read().clone()
     }
 }

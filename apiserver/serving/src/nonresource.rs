@@ -3,25 +3,20 @@
 use std::sync::Arc;
 
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
-use futures::future::BoxFuture;
 use http::header::CACHE_CONTROL;
 use http::request::Parts;
-use http::{HeaderValue, Method, Response};
+use http::{HeaderValue, Method};
 use machinery::status::Status;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::aside::aside;
-use crate::body::Body;
-use crate::handle::Reply;
 use crate::limits;
 use crate::negotiate::{Media, meets, no_representation};
 use crate::options::VersionInfo;
 use crate::query::Query;
-use crate::server::Shared;
-
-/// Handler of a path that the embedding program added.
-pub(crate) type GivenPath = Arc<dyn Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>;
+use crate::reply::Reply;
+use crate::shared::Shared;
 
 impl Shared {
     /// Answers a request for a non-resource path, the one that was authorized. Request bodies are not read.

@@ -11,15 +11,15 @@ use registry::{Served, Subresource};
 
 use crate::answer::{Answer, wants_pretty};
 use crate::aside::aside;
+use crate::asked::Asked;
 use crate::body::Body;
 use crate::flows::Seat;
-use crate::handle::{Asked, Reply};
-use crate::limits;
 use crate::negotiate::{Convert, Media, Offer, negotiate};
-use crate::server::Shared;
+use crate::reply::Reply;
+use crate::shared::Shared;
 use crate::transform::Form;
-use crate::warnings as warning_headers;
-use crate::watch::{self, Stage};
+use crate::watch::Stage;
+use crate::{limits, warnings, watch};
 
 impl Asked<'_> {
     /// Negotiates the media type of the response.
@@ -144,7 +144,7 @@ impl Shared {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.encoding.stream_type()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-        warning_headers::add(headers, &[warnings, &context.warnings].concat());
+        warnings::add(headers, &[warnings, &context.warnings].concat());
         Ok(Reply::Response(Box::new(response)))
     }
 }

@@ -3,8 +3,9 @@
 use machinery::status::Status;
 use registry::Served;
 
-use crate::handle::{Asked, Reply};
+use crate::asked::Asked;
 use crate::negotiate::{meets, no_representation};
+use crate::reply::Reply;
 use crate::verb::Verb;
 use crate::writes::PatchKind;
 

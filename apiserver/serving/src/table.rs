@@ -8,7 +8,7 @@ use machinery::table;
 use registry::{List, Served};
 use serde_json::{Value, json};
 
-use crate::transform::{list_metadata, partial};
+use crate::partial::{list_metadata, partial};
 
 /// `includeObject`: what each row contains besides its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

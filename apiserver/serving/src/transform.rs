@@ -7,6 +7,7 @@ use machinery::status::Status;
 use registry::{List, Served};
 
 use crate::negotiate::Convert;
+use crate::partial::{list_metadata, partial};
 use crate::table::{Include, Table};
 
 /// The form of the objects of one request.
@@ -151,19 +152,6 @@ fn list_head(kind: &str, api_version: &str, list: &List, always_continue: bool) 
     format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
 }
 
-/// Returns the `ListMeta` as JSON.
-pub(crate) fn list_metadata(list: &List, always_continue: bool) -> String {
-    let mut metadata = format!("{{\"resourceVersion\":\"{}\"", list.resource_version);
-    if always_continue || !list.continue_token.is_empty() {
-        metadata.push_str(&format!(",\"continue\":\"{}\"", list.continue_token));
-    }
-    if let Some(remaining) = list.remaining.filter(|remaining| *remaining > 0) {
-        metadata.push_str(&format!(",\"remainingItemCount\":{remaining}"));
-    }
-    metadata.push('}');
-    metadata
-}
-
 fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
     let mut pieces = vec![Bytes::from(head)];
     for (at, item) in items.enumerate() {
@@ -174,11 +162,4 @@ fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
     }
     pieces.push(Bytes::from_static(b"]}\n"));
     pieces
-}
-
-/// Returns a `PartialObjectMetadata` with the object's metadata.
-pub(crate) fn partial(version: &str, object: &Bytes) -> Vec<Bytes> {
-    let head = format!("{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"{version}\",\"metadata\":");
-    let metadata = splice::value(object, "metadata").unwrap_or_else(|| Bytes::from_static(b"{}"));
-    vec![Bytes::from(head), metadata, Bytes::from_static(b"}")]
 }

@@ -11,11 +11,11 @@ use registry::{EventType, Watch, WatchEvent};
 use tokio_util::sync::CancellationToken;
 
 use crate::flows::Seat;
-use crate::limits;
-use crate::lines::{self, Lines};
+use crate::lines::Lines;
 use crate::metrics::WatchCount;
 use crate::negotiate::Encoding;
 use crate::transform::Form;
+use crate::{limits, lines};
 
 /// The inputs of a watch stream.
 pub(crate) struct Stage {

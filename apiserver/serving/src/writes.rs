@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::aside::aside;
-use crate::handle::{Asked, Reply, expected, is_kind};
-use crate::input;
-use crate::limits;
+use crate::asked::Asked;
+use crate::input::{expected, is_kind};
 use crate::query::WriteOptions;
-use crate::server::Shared;
+use crate::reply::Reply;
+use crate::shared::Shared;
 use crate::transform::Form;
 use crate::verb::Verb;
+use crate::{input, limits};
 
 impl Shared {
     /// Reads the body and performs the verb.

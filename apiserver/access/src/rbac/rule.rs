@@ -68,7 +68,7 @@ impl Rule {
     }
 
     /// Returns whether the rule allows the request.
-    pub fn allows(&self, attributes: &Attributes<'_>) -> bool {
+    pub(crate) fn allows(&self, attributes: &Attributes<'_>) -> bool {
         if !matches(&self.verbs, attributes.verb) {
             return false;
         }

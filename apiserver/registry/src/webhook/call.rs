@@ -16,7 +16,7 @@ impl Registry {
     ///
     /// # Errors
     /// With the messages of client-go: `Post "https://…": …` if there is no response, else according to the response.
-    pub async fn call_webhook(
+    pub(crate) async fn call_webhook(
         &self,
         config: &WebhookClientConfig,
         timeout: Duration,

@@ -5,8 +5,7 @@ use registry::Definitions;
 use serde_json::{Value, json};
 
 use super::groups::Group;
-use super::part_verbs;
-use super::resources::{connect_verbs, connected, is_namespaces, served, verbs};
+use super::resources::{connect_verbs, connected, is_namespaces, part_verbs, served, verbs};
 use crate::connect::ConnectResource;
 
 /// Builds the list of these groups.

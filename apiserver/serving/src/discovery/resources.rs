@@ -4,8 +4,8 @@ use http::Method;
 use kinds::definition::{Definition, Version};
 use registry::Definitions;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::{part_verbs, storage_hash};
 use crate::connect::ConnectResource;
 
 /// Builds the list for one group and version.
@@ -49,7 +49,7 @@ pub(crate) fn list(
 }
 
 /// Returns the definitions that serve this version.
-pub(super) fn served<'a>(
+pub(crate) fn served<'a>(
     definitions: &'a Definitions,
     group: &'a str,
     version: &'a str,
@@ -63,7 +63,7 @@ pub(super) fn served<'a>(
 }
 
 /// Returns the subresources implemented in Rust.
-pub(super) fn connected<'a>(
+pub(crate) fn connected<'a>(
     definition: &'a Definition,
     version: &'a str,
     connects: &'a [&'a ConnectResource],
@@ -73,7 +73,7 @@ pub(super) fn connected<'a>(
     })
 }
 
-pub(super) fn is_namespaces(definition: &Definition) -> bool {
+pub(crate) fn is_namespaces(definition: &Definition) -> bool {
     definition.group.is_empty() && definition.plural == "namespaces"
 }
 
@@ -96,7 +96,7 @@ fn resource(definition: &Definition) -> Value {
 }
 
 /// Returns the verbs: sorted for built-in kinds, in kube-apiserver's fixed order for custom ones.
-pub(super) fn verbs(definition: &Definition) -> Vec<&'static str> {
+pub(crate) fn verbs(definition: &Definition) -> Vec<&'static str> {
     let mut verbs = definition.verbs.clone();
     if definition.built_in {
         verbs.sort_unstable();
@@ -122,7 +122,7 @@ fn connect(definition: &Definition, one: &ConnectResource) -> Value {
 }
 
 /// Returns the verbs for the allowed methods, sorted.
-pub(super) fn connect_verbs(one: &ConnectResource) -> Vec<&'static str> {
+pub(crate) fn connect_verbs(one: &ConnectResource) -> Vec<&'static str> {
     let mut verbs: Vec<&'static str> = one
         .methods
         .iter()
@@ -137,4 +137,25 @@ pub(super) fn connect_verbs(one: &ConnectResource) -> Vec<&'static str> {
     verbs.sort_unstable();
     verbs.dedup();
     verbs
+}
+
+/// Returns the `storageVersionHash`, by which clients see whether two versions are stored alike.
+fn storage_hash(group: &str, version: &str, kind: &str) -> String {
+    use base64::Engine as _;
+    // The storage versions that kube-apiserver uses for these kinds.
+    let (group, version) = match (group, kind) {
+        ("events.k8s.io", "Event") => ("", "v1"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition")
+        | ("admissionregistration.k8s.io", "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding") => {
+            (group, "v1beta1")
+        }
+        _ => (group, version),
+    };
+    let hash = Sha256::digest(format!("{group}/{version}/{kind}"));
+    base64::engine::general_purpose::STANDARD.encode(hash.get(..8).unwrap_or_default())
+}
+
+/// Returns the verbs of subresources that read and write a part of an object.
+pub(crate) fn part_verbs() -> Value {
+    json!(["get", "patch", "update"])
 }

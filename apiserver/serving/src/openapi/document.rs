@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 
 use super::{paths, schemas};
-use crate::server::Shared;
+use crate::options::VersionInfo;
 
 /// The resources of a document, each with its version.
-pub(super) type Resources<'a> = Vec<(&'a Definition, &'a Version)>;
+pub(crate) type Resources<'a> = Vec<(&'a Definition, &'a Version)>;
 
 /// Returns the resources of each document, by `api/v1` or `apis/{group}/{version}`.
-pub(super) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> {
+pub(crate) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> {
     let mut served: BTreeMap<String, Resources<'_>> = BTreeMap::new();
     for definition in definitions.iter() {
         for version in definition.versions.iter().filter(|version| version.served) {
@@ -31,15 +31,15 @@ pub(super) fn all(definitions: &Definitions) -> BTreeMap<String, Resources<'_>> 
 
 /// Returns a hash of all inputs of [`document`]. It changes whenever the document does, and is much cheaper
 /// to compute.
-pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
+pub(crate) fn hash(version: &VersionInfo, served: &Resources<'_>) -> String {
     let mut digest = Sha512::new();
     let mut add = |text: &str| {
         digest.update(text.len().to_le_bytes());
         digest.update(text);
     };
     add(env!("CARGO_PKG_VERSION"));
-    add(&shared.options.version.git_version);
-    add(&shared.options.title);
+    add(&version.git_version);
+    add(schemas::TITLE);
     for (definition, version) in served {
         let Definition { group, plural, singular, kind, list_kind, namespaced, verbs, built_in, .. } =
             definition;
@@ -52,7 +52,7 @@ pub(super) fn hash(shared: &Shared, served: &Resources<'_>) -> String {
 }
 
 /// Builds the document of these resources.
-pub(super) fn document(shared: &Shared, served: &Resources<'_>) -> Value {
+pub(crate) fn document(version: &VersionInfo, served: &Resources<'_>) -> Value {
     let mut components = schemas::meta();
     if served.iter().all(|(_, version)| version.scale.is_none()) {
         components.retain(|name, _| !name.starts_with("io.k8s.api.autoscaling."));
@@ -66,12 +66,12 @@ pub(super) fn document(shared: &Shared, served: &Resources<'_>) -> Value {
         paths::add(definition, version, &mut all_paths);
     }
     let built_in = served.iter().any(|(definition, _)| definition.built_in);
-    let info = if built_in {
-        json!({"title": shared.options.title, "version": shared.options.version.minor()})
+    let shown = if built_in {
+        json!({"title": schemas::TITLE, "version": version.minor()})
     } else {
         json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"})
     };
     json!({
-        "openapi": "3.0.0", "info": info, "paths": all_paths, "components": {"schemas": components},
+        "openapi": "3.0.0", "info": shown, "paths": all_paths, "components": {"schemas": components},
     })
 }

@@ -22,7 +22,7 @@ struct Resource<'a> {
 }
 
 /// Adds the paths of one resource.
-pub(super) fn add(definition: &Definition, version: &Version, paths: &mut Map<String, Value>) {
+pub(crate) fn add(definition: &Definition, version: &Version, paths: &mut Map<String, Value>) {
     if definition.verbs.is_empty() {
         return;
     }

@@ -20,7 +20,7 @@ enum Part {
 
 /// Returns the document, or the part that the request asks for. Requests for several parts get the whole
 /// document.
-pub(super) fn answer(
+pub(crate) fn answer(
     bytes: &Bytes,
     tag: &HeaderValue,
     content_type: &'static str,

@@ -5,9 +5,12 @@ use machinery::types;
 use serde_json::{Map, Value, json};
 
 /// The schemas that all documents share (`ObjectMeta` and related types), as OpenAPI v3.
+/// The title of the documents, which clients show.
+pub(crate) const TITLE: &str = "Kubernetes";
+
 const META: &str = include_str!("meta.json");
 
-pub(super) const PREFIX: &str = "#/components/schemas/";
+pub(crate) const PREFIX: &str = "#/components/schemas/";
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
@@ -16,13 +19,13 @@ const API_VERSION: &str =
 const KIND: &str = "The kind of object, in CamelCase. It can't be changed.";
 
 /// Returns the shared schemas by name.
-pub(super) fn meta() -> Map<String, Value> {
+pub(crate) fn meta() -> Map<String, Value> {
     serde_json::from_str(META).unwrap_or_default()
 }
 
 /// Returns the schema name of a kind: the group's labels in reverse order; for built-in kinds the name of the
 /// Go package.
-pub(super) fn name(definition: &Definition, version: &str, kind: &str) -> String {
+pub(crate) fn name(definition: &Definition, version: &str, kind: &str) -> String {
     let group = definition.group.as_str();
     if !definition.built_in {
         let labels: Vec<&str> = group.split('.').rev().collect();
@@ -49,7 +52,7 @@ fn reference(name: &str, description: &str) -> Value {
 }
 
 /// Adds the schema of an object and all schemas that it refers to.
-pub(super) fn add_object(definition: &Definition, version: &Version, components: &mut Map<String, Value>) {
+pub(crate) fn add_object(definition: &Definition, version: &Version, components: &mut Map<String, Value>) {
     let name = name(definition, &version.name, &definition.kind);
     if let Structure::Known(schema) = &version.schema
         && types::components(schema.name(), components)
@@ -93,7 +96,7 @@ fn type_fields(fields: &mut Map<String, Value>, metadata: &str) {
 }
 
 /// Returns the schema of a list.
-pub(super) fn list(definition: &Definition, version: &Version, item: &str) -> Value {
+pub(crate) fn list(definition: &Definition, version: &Version, item: &str) -> Value {
     json!({
         "description": format!("{} is a list of {}", definition.list_kind, definition.kind),
         "type": "object",

@@ -4,11 +4,11 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::schemas::PREFIX;
-use crate::server::Options;
+use super::schemas::{PREFIX, TITLE};
+use crate::options::VersionInfo;
 
 /// Builds the document from the components of all v3 documents.
-pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: &Options) -> Value {
+pub(crate) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, version: &VersionInfo) -> Value {
     let (mut definitions, mut paths) = (Map::new(), Map::new());
     for bytes in documents {
         let Ok(mut document) = machinery::decode::own::<Value>(bytes) else { continue };
@@ -21,7 +21,7 @@ pub(super) fn document<'a>(documents: impl Iterator<Item = &'a Bytes>, options: 
     }
     json!({
         "swagger": "2.0",
-        "info": {"title": options.title, "version": options.version.minor()},
+        "info": {"title": TITLE, "version": version.minor()},
         "paths": paths,
         "definitions": definitions,
     })
@@ -45,7 +45,7 @@ fn patches(document: &Value, paths: &mut Map<String, Value>) {
 }
 
 /// The extension of an operation that names its kind.
-pub(super) const KIND: &str = "x-kubernetes-group-version-kind";
+pub(crate) const KIND: &str = "x-kubernetes-group-version-kind";
 
 fn parameter(v3: &Value) -> Value {
     json!({"name": v3["name"], "in": v3["in"], "type": v3["schema"]["type"]})

@@ -187,7 +187,7 @@ struct Schema {
 }
 
 /// Encodes the document of [`super::v2::document`] as protobuf.
-pub(super) fn encode(document: &Value) -> Vec<u8> {
+pub(crate) fn encode(document: &Value) -> Vec<u8> {
     let info = &document["info"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Document {

@@ -24,7 +24,7 @@ const METHODS: [(u64, &str); 7] =
     [(4, "get"), (5, "put"), (6, "post"), (7, "delete"), (8, "options"), (9, "head"), (10, "patch")];
 
 /// Encodes a document of [`super::document`] as protobuf.
-pub(super) fn encode(document: &Value) -> Vec<u8> {
+pub(crate) fn encode(document: &Value) -> Vec<u8> {
     let mut out = Writer::default();
     text(&mut out, 1, &document["openapi"]);
     let mut info = Writer::default();

@@ -7,11 +7,11 @@ use machinery::status::Status;
 use registry::{Context, Registry};
 use serde_json::Value;
 
-use super::{done, posted, served};
+use super::posted::{done, posted, served};
 use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest};
 
-pub(super) struct Bind(pub(super) Registry);
+pub(crate) struct Bind(pub(crate) Registry);
 
 impl Connect for Bind {
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> {
@@ -47,7 +47,7 @@ fn target(target: &Value) -> Result<&str, Status> {
         (target["kind"].as_str().unwrap_or_default(), target["name"].as_str().unwrap_or_default());
     let mut wrong = Vec::new();
     if !matches!(kind, "" | "Node") {
-        let shown = super::shown(kind);
+        let shown = crate::pods::posted::shown(kind);
         wrong.push(format!(
             "target.kind: Unsupported value: {shown}: supported values: \"Node\", \"<empty>\""
         ));

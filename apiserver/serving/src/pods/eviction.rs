@@ -8,17 +8,16 @@ use machinery::clock::{Clock, rfc3339};
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;
-use registry::{Context, Registry, Subresource};
-use registry::{DeleteOptions, ListOptions, PatchBody, Preconditions};
+use registry::{Context, DeleteOptions, ListOptions, PatchBody, Preconditions, Registry, Subresource};
 use serde_json::{Value, json};
 
-use super::{done, object, posted, served};
+use super::posted::{done, object, posted, served};
 use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest};
 
-pub(super) struct Eviction {
-    pub(super) registry: Registry,
-    pub(super) clock: Clock,
+pub(crate) struct Eviction {
+    pub(crate) registry: Registry,
+    pub(crate) clock: Clock,
 }
 
 impl Connect for Eviction {

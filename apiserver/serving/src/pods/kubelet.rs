@@ -9,7 +9,7 @@ use machinery::meta;
 use machinery::status::Status;
 use registry::Registry;
 
-use super::{container, core, object, shown};
+use super::posted::{container, core, object, shown};
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest};
@@ -17,7 +17,7 @@ use crate::negotiate::{Offer, negotiate};
 
 /// The target of the request.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What {
+pub(crate) enum What {
     Log,
     /// A process in a container: `exec`, `attach`.
     Container,
@@ -28,9 +28,9 @@ pub(super) enum What {
     NodeProxy,
 }
 
-pub(super) struct Kubelet {
-    pub(super) registry: Registry,
-    pub(super) what: What,
+pub(crate) struct Kubelet {
+    pub(crate) registry: Registry,
+    pub(crate) what: What,
 }
 
 impl Connect for Kubelet {

@@ -6,7 +6,8 @@ use machinery::status::Status;
 use registry::Served;
 use serde_json::{Value, json};
 
-use super::{invalid, spec};
+use super::spec;
+use super::words::invalid;
 
 fn text<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
@@ -14,7 +15,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
 
 /// Answers whether the subject of `review` may perform the action it names; `asker` is the subject of self
 /// reviews.
-pub(super) fn access_review(
+pub(crate) fn access_review(
     authorizer: &dyn Authorizer,
     kind: &str,
     asker: &User,
@@ -69,7 +70,7 @@ fn subject(asked: &Value) -> User {
 }
 
 /// Lists what the asker may do in the namespace of `review`.
-pub(super) fn rules_review(
+pub(crate) fn rules_review(
     authorizer: &dyn Authorizer,
     served: &Served,
     asker: &User,

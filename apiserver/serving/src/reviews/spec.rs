@@ -8,7 +8,7 @@ use machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::{Map, Value};
 
 /// The group of access reviews.
-pub(super) const GROUP: &str = "authorization.k8s.io";
+pub(crate) const GROUP: &str = "authorization.k8s.io";
 
 const LOCAL: &str = "LocalSubjectAccessReview";
 const PATH: &str = "spec.nonResourceAttributes";
@@ -25,7 +25,7 @@ fn invalid(field: &str, value: &Value, detail: &str) -> FieldError {
 }
 
 /// Validates a review of this kind.
-pub(super) fn check(kind: &str, review: &Value) -> Vec<FieldError> {
+pub(crate) fn check(kind: &str, review: &Value) -> Vec<FieldError> {
     let spec = &review["spec"];
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Vec::new();
@@ -131,7 +131,7 @@ fn local(review: &Value, resource: &Value, path: &Value, errors: &mut Vec<FieldE
 }
 
 /// Returns the evaluation error for selectors that cannot be parsed; RBAC ignores selectors anyway.
-pub(super) fn ignored_selectors(resource: &Value) -> String {
+pub(crate) fn ignored_selectors(resource: &Value) -> String {
     let mut ignored = Vec::new();
     for (name, labels) in [("fieldSelector", false), ("labelSelector", true)] {
         let selector = &resource[name];

@@ -14,12 +14,11 @@ use machinery::status::{GroupResource, Status};
 use registry::{Context, Registry, Served, Subresource};
 use serde_json::Value;
 
-use super::invalid_request;
+use super::words::invalid_request;
 use crate::answer::{Answer, wants_pretty};
 use crate::body::Body;
 use crate::connect::{Connect, ConnectRequest, ConnectResource};
-use crate::handle::{expected, is_kind};
-use crate::input;
+use crate::input::{self, expected, is_kind};
 use crate::negotiate::{Offer, negotiate};
 use crate::query::Query;
 use crate::writes::apply_options;

@@ -6,10 +6,10 @@ use machinery::status::Status;
 use registry::Served;
 use serde_json::{Value, json};
 
-use super::user_info;
+use super::words::user_info;
 
 /// Returns the user of the token in `review`.
-pub(super) fn token_review(authenticator: &dyn Authenticator, mut review: Value) -> Result<Value, Status> {
+pub(crate) fn token_review(authenticator: &dyn Authenticator, mut review: Value) -> Result<Value, Status> {
     let token = review["spec"]["token"].as_str().unwrap_or_default();
     if token.is_empty() {
         return Err(Status::bad_request("token is required for TokenReview in authentication"));
@@ -24,7 +24,7 @@ pub(super) fn token_review(authenticator: &dyn Authenticator, mut review: Value)
 }
 
 /// Returns the user as which the server identified the requester.
-pub(super) fn self_review(served: &Served, user: &User, now: DateTime<Utc>) -> Value {
+pub(crate) fn self_review(served: &Served, user: &User, now: DateTime<Utc>) -> Value {
     json!({
         "kind": served.definition.kind, "apiVersion": served.api_version(),
         "metadata": {"creationTimestamp": machinery::clock::rfc3339(now)},

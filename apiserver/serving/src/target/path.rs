@@ -28,19 +28,19 @@ pub(crate) fn unescaped(path: &str) -> Option<Cow<'_, str>> {
 /// A path below `/api/{version}/` or `/apis/{group}/{version}/`, split into segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ResourcePath<'p> {
-    pub(super) group: &'p str,
-    pub(super) version: &'p str,
+    pub(crate) group: &'p str,
+    pub(crate) version: &'p str,
     /// The namespace in the path; it may be empty. `None` also for the path of a Namespace itself.
-    pub(super) namespace: Option<&'p str>,
-    pub(super) resource: &'p str,
+    pub(crate) namespace: Option<&'p str>,
+    pub(crate) resource: &'p str,
     /// Empty for collections.
-    pub(super) name: &'p str,
+    pub(crate) name: &'p str,
     /// Empty for the object itself.
-    pub(super) subresource: &'p str,
+    pub(crate) subresource: &'p str,
     /// The path after the subresource, without its leading slash.
-    pub(super) rest: &'p str,
+    pub(crate) rest: &'p str,
     /// Whether the path begins with `watch/`, the old form of watches.
-    pub(super) watch: bool,
+    pub(crate) watch: bool,
 }
 
 /// Iterator over the segments of a path.
