@@ -5,8 +5,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use machinery::cel::url;
 use machinery::names;
+use machinery::url;
 
 /// How a controller is spoken to, and how it makes a machine boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -186,13 +186,6 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 429, try again after so many seconds.
-    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
-        let mut status = Self::new(429, "TooManyRequests", message);
-        status.details = Some(json!({"retryAfterSeconds": retry_after_seconds}));
-        status
-    }
-
     /// 504, the request took too long.
     pub fn timeout(message: impl Into<String>) -> Self {
         let mut status = Self::new(504, "Timeout", format!("Timeout: {}", message.into()));

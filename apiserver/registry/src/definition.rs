@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use apiextensions::CompiledSchema;
 use machinery::schema::Schema;
 use machinery::types::LazySchema;
 use serde_json::Value;
@@ -76,7 +77,7 @@ pub struct Version {
 #[derive(Debug, Clone)]
 pub enum Structure {
     /// From a CustomResourceDefinition.
-    Written(Arc<Schema>),
+    Written(Arc<CompiledSchema>),
     /// That of a type which the server knows, made when it is first needed.
     Known(Arc<LazySchema>),
 }

@@ -1,7 +1,8 @@
 //! What follows from a write of a CustomResourceDefinition: its resource is served, changed, or no longer served, before
 //! the write is answered.
 
-use machinery::{crd, meta};
+use apiextensions::crd;
+use machinery::meta;
 use serde_json::Value;
 
 use crate::context::{Context, Subresource};

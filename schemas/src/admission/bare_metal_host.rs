@@ -1,6 +1,6 @@
 //! Rules of BareMetalHost, those of Metal3's webhook (baremetal-operator v0.13), and of our own annotations.
 
-use machinery::cel::url;
+use machinery::url;
 use serde_json::Value;
 
 use super::common::{self, Errors};

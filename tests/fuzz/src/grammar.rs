@@ -1,6 +1,7 @@
 //! Inputs made from scratch, in the structure that a reader expects: deep, wide and repeated ones, which changing bytes never leads to.
 
-use machinery::limits::{MAX_CEL_DEPTH, MAX_DEPTH, MAX_SCHEMA_DEPTH};
+use cel::limits::MAX_CEL_DEPTH;
+use machinery::limits::{MAX_DEPTH, MAX_SCHEMA_DEPTH};
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
 

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::equality::same;
 use super::lists::identity;
-use super::number::same;
 use super::{ListType, Schema};
 
 /// The list before an update, whose items those of the new one continue.
-pub(crate) struct OldItems<'a> {
+pub struct OldItems<'a> {
     schema: &'a Schema,
     items: &'a [Value],
     /// By their keys; the first of those that share them.
@@ -19,12 +19,12 @@ pub(crate) struct OldItems<'a> {
 
 impl<'a> OldItems<'a> {
     /// Of a list of this schema; `None` for no list.
-    pub(crate) fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
+    pub fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
         Self { schema, items: old.map_or(&[], Vec::as_slice), by_keys: OnceCell::new() }
     }
 
     /// The item that an item of the new list continues: by key in a map, else none.
-    pub(crate) fn of(&self, item: &Value) -> Option<&'a Value> {
+    pub fn of(&self, item: &Value) -> Option<&'a Value> {
         if self.schema.list_type != Some(ListType::Map) || self.items.is_empty() {
             return None;
         }
@@ -39,7 +39,7 @@ impl<'a> OldItems<'a> {
 /// Whether an update leaves a value as it was, in the sense of kube-apiserver's `CorrelatedObject`: the items of a map are
 /// compared with those of the same key, wherever they stand, and an object with a field that its schema does not name (but
 /// preserves) has always changed.
-pub(crate) fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
+pub fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Array(before), Value::Array(after)) => {
             let keyed = schema.list_type == Some(ListType::Map);

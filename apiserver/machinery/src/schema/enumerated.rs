@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::number::same;
+use super::equality::same;
 
 /// Longer ones are looked up, shorter ones are compared one by one.
 const LONG: usize = 16;

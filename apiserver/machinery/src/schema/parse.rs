@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::{Kind, ListType, Rule, Schema, Validation};
+use super::{Kind, ListType, Rule, Schema, Validation, formats, sizes};
 use crate::limits::MAX_SCHEMA_DEPTH;
 
 /// Why a schema could not be read: where in it, and what is wrong there.
@@ -20,7 +20,7 @@ pub struct SchemaError {
 
 impl Schema {
     /// Reads `openAPIV3Schema`. Keywords that the API does not know are ignored: strict decoding and
-    /// [`crate::crd::validate`] report them.
+    /// the validation of CustomResourceDefinitions report them.
     ///
     /// # Errors
     /// When a keyword has a value of the wrong JSON type, or the nesting is deeper than [`MAX_SCHEMA_DEPTH`].
@@ -29,6 +29,7 @@ impl Schema {
     }
 
     /// What describes the field `name` of an object: its property, or what all others are.
+    #[inline]
     pub fn child(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).map(Box::as_ref).or(self.additional_properties.as_deref())
     }
@@ -74,7 +75,7 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
 }
 
 /// What a node says about everything below it, so that walks can turn back early.
-pub(crate) fn summarise(schema: &mut Schema) {
+pub fn summarise(schema: &mut Schema) {
     let mut has_rules = !schema.rules.is_empty();
     let mut has_defaults = schema.default.is_some();
     let mut has_lists = matches!(schema.list_type, Some(ListType::Set | ListType::Map));
@@ -91,7 +92,7 @@ pub(crate) fn summarise(schema: &mut Schema) {
         has_lists |= child.has_lists;
         has_embedded |= child.has_embedded;
     }
-    schema.declared = crate::cel::cost::declare(schema);
+    schema.declared = sizes::declare(schema);
     schema.structure = structure(schema);
     schema.has_rules = has_rules;
     schema.has_defaults = has_defaults;
@@ -149,7 +150,7 @@ fn restriction(rules: &mut Validation, key: &str, value: &Value, depth: usize) -
         }
         "format" => {
             rules.format = text(value)?;
-            rules.known_format = rules.format.as_deref().is_some_and(super::formats::is_checked);
+            rules.known_format = rules.format.as_deref().is_some_and(formats::is_checked);
         }
         "pattern" => rules.pattern = text(value)?,
         "minLength" => rules.min_length = Some(count(value)?),

@@ -1,6 +1,7 @@
 //! Reads `types.txt`. What it cannot read is left out; a test holds that there is no such line.
 
-use super::{Field, FieldType, Presence, Type};
+use super::structure::{Field, FieldType, Type};
+use crate::schema::Presence;
 
 /// Each type's name and its lines.
 pub(super) fn types(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{FieldType, Presence, Type, find, schema};
+use super::index::find;
+use super::schema;
+use super::structure::{FieldType, Type};
+use crate::schema::Presence;
 
 /// What Go writes of `object`, of the type of that name, between the braces and with them. Fields of other names are left out.
 pub fn go_text(name: &str, object: &Value) -> String {

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Field, FieldType, Presence, Type, checks, find, values};
+use super::checks;
+use super::index::{find, values};
+use super::structure::{Field, FieldType, Type};
 use crate::field::{FieldError, FieldErrorKind};
+use crate::schema::Presence;
 
 /// What is wrong with `object`, of the type of that name, by its structure. `metadata` and `status` are left out: the
 /// one has rules of its own, the other is its controllers' affair.

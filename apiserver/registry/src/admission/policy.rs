@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicies and their bindings, compiled.
 
-use machinery::cel::program::{Expected, Program};
+use cel::program::{Expected, Program};
 use serde_json::Value;
 
 use super::matching::{Conditions, Matcher};

@@ -91,7 +91,7 @@ async fn clean(registry: &Registry, name: &str) -> Result<(), Status> {
     // By its status: what the rest says may not be valid any more, and then could not be written.
     let target = Target { served: &crds, namespace: "", name, subresource: Subresource::Status };
     edit(registry, &target, |crd| {
-        retain(crd, "finalizers", |finalizer| finalizer != machinery::crd::CLEANUP_FINALIZER)
+        retain(crd, "finalizers", |finalizer| finalizer != apiextensions::crd::CLEANUP_FINALIZER)
     })
     .await
 }

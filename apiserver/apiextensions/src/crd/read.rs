@@ -1,0 +1,16 @@
+//! Reading fields of definitions, which may have any JSON.
+
+use serde_json::Value;
+
+/// As [`Value::pointer`] for names without escapes, without an allocation a name.
+fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    pointer.split('/').skip(1).try_fold(value, |value, name| value.get(name))
+}
+
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    at(value, pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(super) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
