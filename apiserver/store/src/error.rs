@@ -4,18 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::key::Key;
+use crate::object::Stored;
 use crate::revision::Revision;
-use crate::state::Stored;
-
-/// A part that cannot stand in a key; no object can have it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{part} {value:?} cannot be part of a storage key")]
-pub struct InvalidKey {
-    /// Which part: `group`, `resource`, `namespace`, `name` or `key`.
-    pub part: &'static str,
-    /// What was given.
-    pub value: String,
-}
 
 /// An engine could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]

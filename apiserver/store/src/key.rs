@@ -3,14 +3,22 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::InvalidKey;
-
 /// The root of all keys, as Kubernetes lays them out in etcd.
 const ROOT: &str = "/registry/";
 
 /// The segment that stands for the core group, whose API name is empty. No other group can have it: every other group
 /// is a domain, or one of the few built-in words (`apps`, `batch`, ...).
 const CORE_GROUP: &str = "core";
+
+/// A part that cannot stand in a key; no object can have it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{part} {value:?} cannot be part of a storage key")]
+pub struct InvalidKey {
+    /// Which part: `group`, `resource`, `namespace`, `name` or `key`.
+    pub part: &'static str,
+    /// What was given.
+    pub value: String,
+}
 
 /// The key of one object. Cluster-scoped objects have no namespace segment. Cheap to clone. Keys order by their bytes, as in etcd.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use crate::error::CommitError;
 use crate::key::Key;
+use crate::object::Stored;
 use crate::revision::Revision;
-use crate::state::Stored;
 
 /// Makes an object's bytes when its revision is known, since they contain it. It is called under a lock: it must be quick and
 /// must not call the store.
