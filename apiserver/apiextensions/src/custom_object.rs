@@ -1,4 +1,4 @@
-//! What a custom object must be: types and values, embedded resources, sets and maps, and the rules of its schema.
+//! Validation of custom objects: types and values, embedded resources, sets and maps, and CEL rules.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use machinery::schema::{
 };
 use serde_json::Value;
 
-/// The schema of one version of a kind, and its rules, which are compiled when they are first needed.
+/// The schema of one version of a custom resource, with its CEL rules, which are compiled at their first use.
 #[derive(Debug, Default)]
 pub struct CompiledSchema {
     schema: Schema,
@@ -31,7 +31,7 @@ impl From<Schema> for CompiledSchema {
 }
 
 impl CompiledSchema {
-    /// Reads `openAPIV3Schema`.
+    /// Parses `openAPIV3Schema`.
     ///
     /// # Errors
     /// As [`Schema::parse`].
@@ -39,10 +39,10 @@ impl CompiledSchema {
         Schema::parse(source).map(Self::from)
     }
 
-    /// Everything that the server checks in a custom resource beside its `metadata`: types and values,
-    /// embedded resources, sets and maps, CEL rules. `old` is the object before an update.
+    /// Validates a custom resource except its `metadata`: types and values, embedded resources, sets and maps, and CEL
+    /// rules. `old` is the object before an update.
     ///
-    /// `errors` are those found before, in `metadata`: some kinds of error keep the rules from being checked.
+    /// `errors` are the errors found so far, in `metadata`. Some kinds of errors prevent the evaluation of the rules.
     pub fn validate(
         &self,
         new: &Value,
@@ -54,7 +54,8 @@ impl CompiledSchema {
         self.validate_beyond_values(new, old, errors, known)
     }
 
-    /// As [`Self::validate`], but for types and values: what is said of an object of another kind.
+    /// Validates like [`Self::validate`], but without types and values, as for an object whose `kind` is not that of its
+    /// resource.
     pub fn validate_beyond_values(
         &self,
         new: &Value,
@@ -68,7 +69,7 @@ impl CompiledSchema {
         errors
     }
 
-    /// The same for a write to `/status`: only `status` is looked at.
+    /// Validates a write to `/status`, where only `status` is relevant.
     pub fn validate_status(
         &self,
         new: &Value,
@@ -86,12 +87,12 @@ impl CompiledSchema {
         errors
     }
 
-    /// Rules that an object breaks as it did before the update, which is not to blame for them.
+    /// Returns the violations of rules in values that an update left unchanged. The server reports them as warnings.
     pub fn ratcheted(&self, new: &Value, old: &Value) -> Vec<FieldError> {
         self.rules.ratcheted(&self.schema, new, old)
     }
 
-    /// An update of an object whose lists were wrong before may leave them wrong.
+    /// Validates lists. An update of an object with invalid lists may leave lists invalid.
     fn validate_lists(&self, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let errors = validate_lists(&self.schema, new);
         let before = || old.is_some_and(|old| !validate_lists(&self.schema, old).is_empty());
@@ -117,7 +118,7 @@ impl CompiledSchema {
     }
 }
 
-/// Whether errors of these kinds keep the rules from being evaluated: they could fail on what is wrong already.
+/// Returns whether the errors prevent the evaluation of the rules, which could fail because of them.
 pub fn rules_blocked(errors: &[FieldError]) -> bool {
     errors.iter().any(|error| {
         matches!(

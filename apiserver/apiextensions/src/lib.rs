@@ -1,7 +1,8 @@
-//! What a server does with CustomResourceDefinitions and with custom objects, as apiextensions-apiserver does it: everything works on
-//! JSON, and nothing here knows where it is stored.
+//! CustomResourceDefinitions and custom objects, as apiextensions-apiserver handles them. All functions work on JSON and do
+//! not access the store.
 //!
-//! [`crd`] decodes and judges the definitions themselves; a [`CompiledSchema`] judges the objects of one version of a kind.
+//! [`crd`] decodes, defaults and validates CustomResourceDefinitions. A [`CompiledSchema`] validates the objects of one
+//! version of a custom resource.
 
 pub mod crd;
 mod custom_object;

@@ -1,5 +1,4 @@
-//! Whatever is sent: schemas, objects, definitions and rules never make it panic, and what is accepted once is accepted
-//! again.
+//! Random schemas, objects, definitions and rules never cause a panic, and accepted input is accepted again.
 
 use apiextensions::{CompiledSchema, crd};
 use cel::{Known, Rules};
@@ -30,7 +29,7 @@ fn object() -> impl Strategy<Value = Value> {
     })
 }
 
-/// One keyword with a value that is mostly of the right type.
+/// Generates one keyword with a value that usually has the right type.
 fn keyword(inner: BoxedStrategy<Value>) -> impl Strategy<Value = (String, Value)> {
     let named = |name: &'static str, value: BoxedStrategy<Value>| {
         value.prop_map(move |v| (name.to_owned(), v)).boxed()
@@ -150,7 +149,8 @@ fn source() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..14).prop_map(|words| words.concat())
 }
 
-/// Whether the schema names every field. An object with others counts as changed by every update.
+/// Returns whether the schema names all fields of the value. An object with other fields counts as changed by each
+/// update.
 fn declared(schema: &Schema, value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().all(|(key, value)| {

@@ -1,5 +1,5 @@
-//! Schemas in one another: at the limit they are taken on half the stack of a thread, above it they are refused. A stack that
-//! overflows ends this program.
+//! Tests of deeply nested schemas. At the limit they are handled on half the stack of a thread, and above it they are
+//! refused. A stack overflow aborts the test program.
 
 use apiextensions::{CompiledSchema, crd};
 use cel::Known;
@@ -8,7 +8,7 @@ use machinery::limits::MAX_SCHEMA_DEPTH;
 use machinery::schema::{self, Schema};
 use serde_json::{Value, json};
 
-/// Half the stack of a tokio worker thread (2 MiB), on which all of this runs in the server.
+/// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;
 
 /// Runs `work` on a thread with half of the usual stack.
@@ -16,7 +16,7 @@ fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap()
 }
 
-/// Levels around `inner`, as text.
+/// Returns text with `levels` levels around `inner`.
 fn nested(before: &str, inner: &str, after: &str, levels: usize) -> String {
     [before.repeat(levels), inner.to_owned(), after.repeat(levels)].concat()
 }
@@ -29,7 +29,7 @@ fn schema_of(before: &str, after: &str, levels: usize) -> Value {
     decode::own(nested(before, r#"{"type":"string"}"#, after, levels).as_bytes()).unwrap()
 }
 
-/// What a definition with this schema goes through, and an object of its kind as deep.
+/// Passes a definition with this schema, and an object of its kind with the same depth, through all steps.
 fn define(source: &Value, object: Value) -> Result<(), String> {
     let mut definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.test"},

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions, with what a kube-apiserver 1.36 said about each.
+//! CustomResourceDefinitions with the recorded verdicts of kube-apiserver 1.36.
 
 use apiextensions::crd;
 use serde_json::Value;

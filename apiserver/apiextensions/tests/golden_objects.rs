@@ -1,4 +1,4 @@
-//! Objects against schemas, with what a kube-apiserver 1.36 said about each.
+//! Validation of objects against schemas, with the recorded verdicts of kube-apiserver 1.36.
 
 use apiextensions::CompiledSchema;
 use cel::Known;
@@ -25,7 +25,7 @@ fn causes(errors: &[FieldError]) -> Vec<[String; 3]> {
     causes
 }
 
-/// Coerced, defaulted and validated as a request is.
+/// Coerces, defaults and validates the object of a case like a request.
 fn run(schema: &CompiledSchema, case: &Value) -> Result<(Value, Vec<[String; 3]>), String> {
     let mut object = case["object"].clone();
     if !case["status"].as_bool().unwrap_or(false)

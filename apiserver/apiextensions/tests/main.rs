@@ -1,4 +1,4 @@
-//! Definitions and custom objects from outside: the verdicts of a real server, and input that nobody should send.
+//! Tests of CustomResourceDefinitions and custom objects: recorded verdicts of a real server, and malicious input.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,5 +1,4 @@
-//! Definitions and objects that are cheap to send and were dear to judge: what is done now is linear in the input, or counted against
-//! a budget.
+//! Tests that the validation of definitions and objects is linear in the input, or limited by a budget.
 
 use apiextensions::{CompiledSchema, crd};
 use cel::Known;
@@ -33,7 +32,7 @@ fn items_of_long_lists_are_looked_up() {
     assert_eq!(schema.validate(&new, Some(&old), Vec::new(), Known::default()), []);
 }
 
-/// A rule that costs nothing is no free ride.
+/// A rule without any cost still counts against the budget.
 #[test]
 fn cheap_rules_are_counted() {
     let rules = vec![json!({"rule": "true"}); 500];

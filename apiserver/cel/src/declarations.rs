@@ -1,4 +1,4 @@
-//! The declarations of functions, and how their type parameters are bound.
+//! The declarations of functions, and the binding of their type parameters.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use crate::types::{Type, simple};
 
-/// What the type parameters of one call stand for.
+/// The types that the type parameters of one call stand for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bindings<'s>(BTreeMap<char, Type<'s>>);
 
 impl<'s> Bindings<'s> {
-    /// Whether a value of type `actual` fits where `declared` is wanted.
+    /// Returns whether a value of type `actual` fits the type `declared`, and binds type parameters.
     pub fn fits(&mut self, declared: &Type<'s>, actual: &Type<'s>) -> bool {
         match (declared, actual) {
             (Type::Param(name), actual) => match self.0.get(name).cloned() {
@@ -40,7 +40,7 @@ impl<'s> Bindings<'s> {
         }
     }
 
-    /// The type with its parameters replaced; those that nothing binds are `dyn`.
+    /// Replaces the parameters of a type. Unbound ones become `dyn`.
     pub fn resolve(&self, declared: &Type<'s>) -> Type<'s> {
         match declared {
             Type::Param(name) => self.0.get(name).cloned().unwrap_or(Type::Dyn),
@@ -53,14 +53,14 @@ impl<'s> Bindings<'s> {
     }
 }
 
-/// One way to call a function, written `receiver.(arguments) result`.
+/// One overload of a function, in the form `receiver.(arguments) result`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overload {
     text: &'static str,
 }
 
 impl Overload {
-    /// The declared types, the receiver first; whether it is a member call; and the result.
+    /// Returns the parameter types with the receiver first, whether it is a member call, and the result type.
     pub fn types<'s>(&self) -> Option<(Vec<Type<'s>>, bool, Type<'s>)> {
         let open = if self.text.starts_with('(') { 0 } else { self.text.find(".(")? + 1 };
         let close = matching(self.text, open)?;
@@ -139,7 +139,7 @@ fn read<'s>(text: &'static str) -> Option<Type<'s>> {
     })
 }
 
-/// The overloads of a function; empty when it is not declared.
+/// Returns the overloads of a function; the list is empty if the function is not declared.
 pub(crate) fn overloads(function: &str) -> &'static [Overload] {
     static TABLE: OnceLock<BTreeMap<&'static str, Vec<Overload>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -156,5 +156,5 @@ pub(crate) fn overloads(function: &str) -> &'static [Overload] {
     table.get(function).map_or(&[], Vec::as_slice)
 }
 
-/// `name name : signature | signature`.
+/// The declarations. Each line has the form `name name : signature | signature`.
 const DECLARATIONS: &str = include_str!("declarations.txt");

@@ -1,12 +1,12 @@
-//! CEL: the rules of `x-kubernetes-validations`, and the expressions of admission.
+//! CEL, the language of the rules in `x-kubernetes-validations` and of the expressions in admission policies.
 //!
-//! Parser, type checker and evaluator are our own: the server shows cel-go's errors with their place in
-//! the source, refuses at creation what does not type-check against the schema, and rules range over
-//! the object without converting it first. The language is CEL with the libraries that kube-apiserver
-//! 1.36 gives to CustomResourceDefinitions.
+//! Parser, type checker and evaluator are part of this crate, because the server shows cel-go's errors with their place
+//! in the source, refuses rules that do not type-check against the schema, and evaluates rules on the object without
+//! converting it first. The language is CEL with the libraries that kube-apiserver 1.36 provides for
+//! CustomResourceDefinitions.
 //!
-//! [`problems`] says what is wrong with a rule when its CustomResourceDefinition is written; [`Rules`] are those of a schema, ready
-//! for its objects; [`program`] has the expressions that stand outside of schemas.
+//! [`problems`] checks a rule when its CustomResourceDefinition is written. [`Rules`] evaluates the rules of a schema on
+//! objects. [`program`] compiles and evaluates expressions of admission policies and webhooks, which have no schema.
 
 mod check;
 mod cost;

@@ -1,5 +1,5 @@
-//! Expressions outside of schemas: what admission policies and webhooks match and validate by. Their variables have no
-//! schema; they are typed when they are evaluated.
+//! Expressions outside of schemas, by which admission policies and webhooks match and validate. Their variables have no
+//! schema and are typed at evaluation.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,42 +15,42 @@ use crate::syntax::ast::Expr;
 use crate::types::{Type, simple};
 use crate::values::{OUT_OF_BUDGET, Outcome, Val};
 
-/// What an expression must evaluate to.
+/// The type that an expression must evaluate to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// A decision.
+    /// A boolean, for a decision.
     Boolean,
-    /// A message.
+    /// A string, for a message.
     Text,
-    /// A text, or null for none.
+    /// A string or null.
     TextOrNull,
-    /// Anything.
+    /// Any type.
     Any,
 }
 
-/// An expression, ready for evaluation.
+/// A compiled expression.
 #[derive(Debug, Clone)]
 pub struct Program(Expr);
 
-/// What an expression evaluates to.
+/// The result of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// A decision.
+    /// A boolean.
     Boolean(bool),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Anything else.
+    /// A value of another type.
     Other,
 }
 
-/// Expressions with a name, evaluated in order: each sees those before it as `variables.NAME`.
+/// Named expressions, evaluated in order. Each can refer to those before it as `variables.NAME`.
 pub type Named<'p> = &'p [(String, Program)];
 
 impl Program {
     /// Parses and checks an expression that uses `variables`.
     ///
     /// # Errors
-    /// What is wrong, as cel-go shows it.
+    /// The errors in cel-go's format.
     pub fn compile(source: &str, variables: &[&str], expected: Expected) -> Result<Self, String> {
         let (expr, found) =
             check::expression(source, variables).map_err(|text| format!("compilation failed: {text}"))?;
@@ -60,7 +60,7 @@ impl Program {
             Expected::TextOrNull => (&["string", "null_type"], "one of [string null_type]"),
             Expected::Any => return Ok(Self(expr)),
         };
-        // What other expressions evaluate to has a type that is not known here.
+        // The types of named expressions are not known here.
         let named = found == Type::Dyn && variables.contains(&"variables") && source.contains("variables.");
         if named || allowed.iter().any(|name| found == simple(name)) {
             return Ok(Self(expr));
@@ -70,25 +70,26 @@ impl Program {
     }
 }
 
-/// The values that a set of programs is evaluated over.
+/// The variables that a set of programs is evaluated with.
 ///
-/// All evaluations over one input together may cost [`MAX_CEL_OBJECT_COST`].
+/// All evaluations with one input together may cost [`MAX_CEL_OBJECT_COST`].
 pub struct Input<'a> {
     variables: Vec<(&'a str, &'a Value)>,
     spent: Cell<u64>,
 }
 
 impl<'a> Input<'a> {
-    /// Over these variables.
+    /// Creates the input for these variables, given as names and values.
     pub fn new(variables: Vec<(&'a str, &'a Value)>) -> Self {
         Self { variables, spent: Cell::new(0) }
     }
 
-    /// Evaluates each program, all with the same named parts. An answer that fails is cel-go's sentence.
+    /// Evaluates each program with the same named expressions. The error of a failed program is cel-go's message.
     pub fn evaluate(&self, named: Named<'_>, programs: &[&Program]) -> Vec<Result<Answer, String>> {
         let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
         let mut heights = Heights::default();
-        // Kept, so that no other value gets their addresses.
+        // The refused values stay alive, so that no other value can get their addresses, which are the keys of
+        // `heights`.
         let mut refused = Vec::new();
         for (name, program) in named {
             let value = match self.with(&parts, &program.0) {
@@ -118,12 +119,14 @@ impl<'a> Input<'a> {
     }
 }
 
-/// How deep the values of named parts are, by their addresses: each can hold those before it, and walks over values are recursive.
+/// The heights of the values of named expressions, by address. Each value can contain those before it, and walks over
+/// values are recursive.
 #[derive(Default)]
 struct Heights(HashMap<usize, usize>);
 
 impl Heights {
-    /// Levels of lists, maps and optionals that expressions made; those of objects are limited already.
+    /// Returns the height in levels of lists, maps and optionals that expressions created. The depth of objects is
+    /// limited elsewhere.
     fn of(&mut self, value: &Val<'_>) -> usize {
         let place = match value {
             Val::List(items) => Rc::as_ptr(items) as usize,
@@ -145,7 +148,7 @@ impl Heights {
     }
 }
 
-/// Puts each variable in front of the scope, and evaluates in the innermost.
+/// Puts each variable in front of the scope and evaluates in the innermost one.
 fn nest<'v>(variables: &'v [(&'v str, &'v Value)], scope: &Scope<'_, 'v>, expr: &Expr) -> (Outcome<'v>, u64) {
     match variables.split_first() {
         None => eval::evaluate(expr, scope),

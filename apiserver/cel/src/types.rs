@@ -1,4 +1,4 @@
-//! Types of expressions, and what schemas are as types.
+//! The types of CEL.
 
 use std::fmt;
 use std::rc::Rc;
@@ -7,32 +7,33 @@ use machinery::schema::{Kind, Schema};
 
 use crate::syntax::names::escape;
 
-/// A type. `'s` is the schema that objects are typed by.
+/// A type. `'s` is the lifetime of the schemas that describe objects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Type<'s> {
-    /// Anything; checked at run time.
+    /// Any type, checked at runtime.
     Dyn,
-    /// What an error leaves behind; fits everywhere, so one mistake is reported once.
+    /// The type of an expression with an error. It fits everywhere, so that one mistake causes one error.
     Error,
-    /// A simple type, by its name in CEL.
+    /// A simple type by its name in CEL.
     Simple(&'static str),
-    /// `list(T)`
+    /// The type `list(T)`.
     List(Rc<Type<'s>>),
-    /// `map(K, V)`
+    /// The type `map(K, V)`.
     Map(Rc<Type<'s>>, Rc<Type<'s>>),
-    /// `optional_type(T)`
+    /// The type `optional_type(T)`.
     Optional(Rc<Type<'s>>),
-    /// `type(T)`
+    /// The type `type(T)` of a type.
     Kind(Rc<Type<'s>>),
-    /// An object with the properties of a schema; whether it has `apiVersion`, `kind`, `metadata` too.
+    /// An object with the properties of a schema. The flag tells whether it also has `apiVersion`, `kind` and
+    /// `metadata`.
     Object(Shape<'s>, bool),
-    /// The `metadata` that rules can see: name and generateName.
+    /// The `metadata` that rules can read, which has `name` and `generateName` only.
     Metadata,
     /// A type parameter of a declaration.
     Param(char),
 }
 
-/// A schema, compared by its structure.
+/// A schema that compares by its structure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'s>(pub &'s Schema);
 
@@ -61,13 +62,14 @@ impl fmt::Display for Type<'_> {
     }
 }
 
-/// A simple type.
+/// Returns the simple type of that name.
 pub(crate) const fn simple<'s>(name: &'static str) -> Type<'s> {
     Type::Simple(name)
 }
 
 impl<'s> Type<'s> {
-    /// The type of values of a schema; `None` where rules cannot see them. `root` is for the whole object.
+    /// Returns the type of the values of a schema, or `None` if rules cannot read them. `root` is true for the whole
+    /// object.
     pub fn of(schema: &'s Schema, root: bool) -> Option<Type<'s>> {
         if schema.int_or_string {
             return Some(Type::Dyn);
@@ -90,7 +92,7 @@ impl<'s> Type<'s> {
         })
     }
 
-    /// The type of a field; `None` when there is no such field.
+    /// Returns the type of a field, or `None` if the type does not have the field.
     pub fn field(&self, field: &str, property: &str) -> Option<Type<'s>> {
         match self {
             Type::Object(_, true) if field == "apiVersion" || field == "kind" => Some(simple("string")),
@@ -105,7 +107,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Whether values have one size only.
+    /// Returns whether all values of the type have the size 1.
     pub fn is_scalar(&self) -> bool {
         const SCALARS: [&str; 6] =
             ["bool", "int", "uint", "double", "google.protobuf.Duration", "google.protobuf.Timestamp"];
@@ -116,7 +118,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Whether values are strings or bytes.
+    /// Returns whether the values are strings or bytes.
     pub fn is_text(&self) -> bool {
         matches!(self, Type::Simple("string" | "bytes"))
     }

@@ -1,5 +1,5 @@
-//! What rules cost: the figures that kube-apiserver's own tests expect (`compilation_test.go` and `celcoststability_test.go` of
-//! apiextensions-apiserver).
+//! The cost of rules, with the numbers that the tests of kube-apiserver expect (`compilation_test.go` and
+//! `celcoststability_test.go` of apiextensions-apiserver).
 
 use cel::limits::{MAX_CEL_CALL_COST, MAX_CEL_OBJECT_COST};
 use machinery::schema::{Rule, Schema};
@@ -196,7 +196,7 @@ fn limits_stop_rules() {
         let errors = validate(schema, value, None);
         errors.iter().map(|error| error.body()).collect()
     };
-    // 40³ steps of about 12 fit; 60³ do not.
+    // The loop takes about 12 units for each of its n^3 steps, so 40 items fit and 60 do not.
     assert_eq!(said(&schema(json!([rule])), &numbers(40)), Vec::<String>::new());
     let before = cel::spent();
     assert_eq!(
@@ -207,7 +207,7 @@ fn limits_stop_rules() {
         ]
     );
     assert!(cel::spent() - before < MAX_CEL_CALL_COST + 100);
-    // Each fits, all of them do not.
+    // Each rule fits into the budget, but not all of them together.
     let many: Vec<Value> = (0..20).map(|_| rule.clone()).collect();
     let before = cel::spent();
     assert_eq!(

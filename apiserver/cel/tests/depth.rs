@@ -1,5 +1,5 @@
-//! Rules whose parts stand in one another: at the limit they are taken on half the stack of a thread, above it they are refused. A
-//! stack that overflows ends this program.
+//! Tests of deeply nested rules. At the limit they run on half the stack of a thread, and above it they are refused. A stack
+//! overflow aborts the test program.
 
 use cel::limits::{MAX_CEL_DEPTH, MAX_CEL_SOURCE};
 use machinery::schema::{Rule, Schema};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::validate;
 
-/// Half the stack of a tokio worker thread (2 MiB), on which all of this runs in the server.
+/// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;
 
 /// Runs `work` on a thread with half of the usual stack.
@@ -15,12 +15,12 @@ fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap()
 }
 
-/// Levels around `inner`, as text.
+/// Returns text with `levels` levels around `inner`.
 fn nested(before: &str, inner: &str, after: &str, levels: usize) -> String {
     [before.repeat(levels), inner.to_owned(), after.repeat(levels)].concat()
 }
 
-/// Rules of so many levels, and their limit.
+/// A rule with a number of nested levels, and their limit.
 struct Case {
     name: &'static str,
     text: fn(usize) -> String,
@@ -75,7 +75,7 @@ fn rules() {
         ],
         3_000,
     );
-    // Chains of these are as long as a source may be.
+    // Chains of these operators may be as long as a source may be.
     for text in [
         "true".to_owned() + &" || self.b".repeat(9_000),
         "true".to_owned() + &" && true || false".repeat(5_000),
@@ -93,7 +93,7 @@ fn rules() {
     ] {
         drop(on_a_small_stack(move || rule(&text)));
     }
-    // What is in front of a chain is below it in the tree.
+    // The operand in front of a chain is below the chain in the tree.
     let steps = |text: String| format!("({text}{})", " + 1".repeat(100));
     let wide = (0..100).fold("1".to_owned(), |text, _| steps(text)) + " > 0";
     assert!(on_a_small_stack(move || rule(&wide)).unwrap_err().contains(TOO_DEEP));

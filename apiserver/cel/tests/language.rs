@@ -1,4 +1,4 @@
-//! CEL: what rules evaluate to, and what is said when they cannot be.
+//! Results of CEL rules, and the errors of rules that cannot be evaluated.
 
 use cel::Rules;
 use machinery::schema::Schema;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::validate;
 
-/// The error of a rule on a value, or nothing.
+/// Returns the errors of a rule on a value, or an empty text.
 fn verdict(mut schema: Value, rule: &str, value: &Value, old: Option<&Value>) -> String {
     schema["x-kubernetes-validations"] = json!([{"rule": rule, "message": "no"}]);
     let schema = Schema::parse(&schema).unwrap();
@@ -46,7 +46,7 @@ fn rules_that_hold() {
         "true ? true : false ? false : false",
         "2 + 3 == 5 && 7 % 4 == 3 && 7 / 2 == 3 && -7 / 2 == -3",
         "0x10 == 16 && 1u + 2u == 3u && 1.5e2 == 150.0",
-        // One side that decides wins over an error.
+        // A side that decides takes precedence over an error.
         "self.empty.inner == 'x' || true",
         "!(self.list[9] == 1 && false)",
         // Strings.
@@ -72,13 +72,13 @@ fn rules_that_hold() {
         "has(self.text) && !has(self.empty) && self.?empty.?inner.orValue('d') == 'd'",
         "self.list[?0].value() == 3 && !self.list[?7].hasValue() && self.?number.optMap(n, n + 1).value() == 8",
         "optional.none().or(optional.of(1)).value() == 1 && [?self.?empty.?inner].size() == 0",
-        // Types by schema.
+        // Types according to the schema.
         "type(self.real) == double && self.real == 2.0 && type(self.either) == string",
         "self.when.getFullYear() == 2024 && self.when.getHours() == 10 && self.when.getHours('+02:00') == 12",
         "self.when < timestamp('2024-03-01T00:00:00Z') && self.long == duration('90m')",
         "self.when + self.long > self.when && self.long.getMinutes() == 90 && string(duration('1.5s')) == '1.5s'",
         "self.x__dash__y == 'z' && int('12') == 12 && string(3) == '3' && double('1.5') == 1.5 && bool('true')",
-        // Kubernetes' library.
+        // Kubernetes' CEL library.
         "quantity('1Gi').compareTo(quantity('1024Mi')) == 0 && quantity('1.5').add(1) == quantity('2500m')",
         "isQuantity('12e6') && !isQuantity('1.2.3') && quantity('50k').asInteger() == 50000",
         "semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('v1.2', true).minor() == 2",

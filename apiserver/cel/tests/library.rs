@@ -1,6 +1,6 @@
-//! Which functions there are, what they answer and in which words they fail: `data/cel.json` holds what apiextensions-apiserver
-//! 0.36 says of each rule (`refused`: when it is written; `error`: on the value; neither: it holds), and what it makes of
-//! each `message`.
+//! The functions of CEL, their results and their error messages. `data/cel.json` contains the verdicts of
+//! apiextensions-apiserver 0.36 on each rule (`refused`: when the rule is written; `error`: on the value; neither: the
+//! rule holds) and the text of each `message`.
 
 use cel::RuleProblem;
 use machinery::schema::Schema;

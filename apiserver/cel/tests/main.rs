@@ -1,4 +1,4 @@
-//! CEL from outside: what rules evaluate to and cost, what is said of those that cannot be, and rules that nobody should write.
+//! Tests of CEL: evaluation, costs, error messages, and rules that try to exhaust the server.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use machinery::field::FieldError;
 use machinery::schema::Schema;
 use serde_json::Value;
 
-/// What the rules of a schema say of a value.
+/// Evaluates the rules of a schema on a value.
 fn validate(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     Rules::of(schema).validate(schema, new, old, Known::default())
 }

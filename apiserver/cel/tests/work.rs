@@ -1,4 +1,4 @@
-//! Rules that are cheap to write and were dear to evaluate: what is done now is linear in the rule, or counted against a budget.
+//! Tests that the work of rules is linear in their size, or limited by a budget.
 
 use cel::limits::MAX_CEL_PROBLEMS_TEXT;
 use machinery::schema::{Rule, Schema};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::validate;
 
-/// The complaint about a rule when its definition is written, or when it is evaluated.
+/// Returns the error of a rule when its definition is written, or when it is evaluated.
 fn rule(text: &str, value: &Value) -> String {
     let rule = Rule { rule: text.to_owned(), ..Rule::default() };
     let source = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"},
@@ -46,9 +46,9 @@ fn rules_end() {
             "{text:.80}: {found:.300}"
         );
     }
-    // Types that hold others twice are neither shown nor compared at length.
+    // Types that contain other types twice are neither shown nor compared in full.
     assert!(rule(&format!("[1]{} + 1", times(".map(x, {x: x})")), &value).len() < 10_000);
-    // As many mistakes as there are terms.
+    // Each term of the expression is an error.
     let wrong = rule(&("no||".repeat(20_000) + "no"), &value);
     assert!(
         wrong.len() < 5 * MAX_CEL_PROBLEMS_TEXT && wrong.contains("more errors were truncated"),

@@ -1,17 +1,17 @@
-//! The door to time. Everything that needs "now" is given a [`Clock`].
+//! The clock. All code that needs the current time receives a [`Clock`], so that tests and the simulation control it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Wall-clock time that the simulation can own.
+/// A source of wall-clock time, either real or simulated.
 #[derive(Clone)]
 pub struct Clock(Arc<Source>);
 
 enum Source {
     System,
-    /// Wall time = `epoch` + what tokio's (paused, hence simulated) clock has advanced since `start`.
+    /// The wall time is `epoch` plus the time that tokio's paused clock has advanced since `start`.
     Simulated {
         epoch: DateTime<Utc>,
         start: tokio::time::Instant,
@@ -19,18 +19,18 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's own clock.
+    /// Returns a clock that follows the system's time.
     pub fn system() -> Self {
         Self(Arc::new(Source::System))
     }
 
-    /// A clock that starts at `epoch` and follows tokio's time, which a test or the simulation pauses.
+    /// Returns a clock that starts at `epoch` and follows tokio's time, which a test or the simulation pauses.
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     pub fn simulated(epoch: DateTime<Utc>) -> Self {
         Self(Arc::new(Source::Simulated { epoch, start: tokio::time::Instant::now() }))
     }
 
-    /// The time now, in UTC.
+    /// Returns the current time in UTC.
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     pub fn now(&self) -> DateTime<Utc> {
         match &*self.0 {
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Monotonic time since some fixed point of this process; for measuring durations only.
+    /// Returns monotonic time, which is only suitable for measuring durations.
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     pub fn monotonic(&self) -> tokio::time::Instant {
         tokio::time::Instant::now()
@@ -53,17 +53,17 @@ impl Clock {
     }
 }
 
-/// RFC 3339 with seconds, as `metav1.Time` is written: `2026-11-21T02:48:04Z`.
+/// Formats RFC 3339 with seconds, as `metav1.Time` is encoded, for example `2026-11-21T02:48:04Z`.
 pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// RFC 3339 with microseconds, as `metav1.MicroTime` is written.
+/// Formats RFC 3339 with microseconds, as `metav1.MicroTime` is encoded.
 pub fn rfc3339_micro(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// Reads an RFC 3339 time; `None` when it is not one.
+/// Parses an RFC 3339 time, or returns `None` if the text is not one.
 pub fn parse_rfc3339(text: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))
 }

@@ -1,16 +1,16 @@
-//! Durations as Go writes them: `90s`, `1h30m`, `500ms`, `1.5s`.
+//! Durations in Go's format, for example `90s`, `1h30m`, `500ms` or `1.5s`.
 
 use std::time::Duration;
 
-/// A second in nanoseconds.
+/// One second in nanoseconds.
 pub const SECOND: i64 = 1_000_000_000;
 
-/// Reads one; `None` when it is none, negative, or too long.
+/// Parses a duration. Returns `None` if the text is not a duration, is negative, or is out of range.
 pub fn parse(text: &str) -> Option<Duration> {
     u64::try_from(parse_nanoseconds(text)?).ok().map(Duration::from_nanos)
 }
 
-/// Go's `time.ParseDuration`, in nanoseconds.
+/// Parses a duration like Go's `time.ParseDuration`. Returns nanoseconds, or `None` if the text is not a duration.
 pub fn parse_nanoseconds(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -61,8 +61,8 @@ fn scale(number: &str, unit: i128) -> Option<i128> {
     Some(total)
 }
 
-/// What the format `duration` of OpenAPI accepts beside Go's durations: days and weeks, words
-/// (`3 hours`), and anything that ends in such an amount.
+/// Parses the OpenAPI format `duration`. Beside Go's durations it accepts days and weeks, words (`3 hours`), and any
+/// text that ends in such an amount.
 pub fn parse_openapi(text: &str) -> Option<i64> {
     if let Some(duration) = parse_nanoseconds(text) {
         return Some(duration);

@@ -1,4 +1,4 @@
-//! What is wrong with one field of an object, in the words of Kubernetes' `field.Error`.
+//! Field errors with the messages of Kubernetes' `field.Error`.
 
 use std::collections::HashSet;
 
@@ -6,33 +6,33 @@ use serde_json::Value;
 
 use crate::limits::MAX_ALLOWED_TEXT;
 
-/// The kinds of field error, with the `reason` each has in a `Status` cause.
+/// The kinds of field errors, with the `reason` that each has in a `Status` cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldErrorKind {
-    /// A value that must be there is not.
+    /// A required value is missing.
     Required,
     /// The value is malformed.
     Invalid,
     /// The value has the wrong type.
     TypeInvalid,
-    /// The value is not one of the allowed ones.
+    /// The value is not one of the allowed values.
     NotSupported,
-    /// The value is there already, and must be unique.
+    /// The value must be unique but occurs more than once.
     Duplicate,
-    /// The value must not be given here.
+    /// The field must not be set.
     Forbidden,
     /// The text is too long.
     TooLong,
     /// The list or map has too many entries.
     TooMany,
-    /// A referenced thing does not exist.
+    /// A referenced object or item does not exist.
     NotFound,
-    /// The server failed while it validated.
+    /// The server failed during validation.
     InternalError,
 }
 
 impl FieldErrorKind {
-    /// The `reason` of the cause.
+    /// Returns the `reason` of the cause in a `Status`.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",
@@ -63,21 +63,22 @@ impl FieldErrorKind {
     }
 }
 
-/// One field error: where, what, and the value that was found.
+/// A field error: field, kind, value and detail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
-    /// What kind of error.
+    /// The kind of the error.
     pub kind: FieldErrorKind,
-    /// The field's path, as `spec.items[0].name`; empty for the whole object, which is written `<nil>`.
+    /// The path of the field, for example `spec.items[0].name`. It is empty for the whole object, which messages show
+    /// as `<nil>`.
     pub field: String,
-    /// The value as it is shown, already in its written form (strings quoted); `None` where none is shown.
+    /// The value in the form that the message shows (strings quoted), or `None` if the message shows no value.
     pub value: Option<String>,
-    /// What is expected.
+    /// The expectation that the value does not meet.
     pub detail: String,
 }
 
 impl FieldError {
-    /// An error that shows the offending value: strings quoted, everything else as JSON.
+    /// Creates an error that shows the value: strings quoted, everything else as JSON.
     pub fn new(
         kind: FieldErrorKind,
         field: impl Into<String>,
@@ -87,7 +88,7 @@ impl FieldError {
         Self { kind, field: field.into(), value: Some(show(value)), detail: detail.into() }
     }
 
-    /// The value is none of `allowed`.
+    /// Creates an error for a value that is not in `allowed`.
     pub fn not_supported(field: impl Into<String>, value: &Value, allowed: &[Value]) -> Self {
         let mut detail = "supported values: ".to_owned();
         for (index, value) in allowed.iter().enumerate() {
@@ -101,12 +102,12 @@ impl FieldError {
         Self::new(FieldErrorKind::NotSupported, field, value, detail)
     }
 
-    /// An error without a value (`Required`, `Forbidden`, `Too long`, `Too many`).
+    /// Creates an error without a value, for example `Required`, `Forbidden`, `TooLong` or `TooMany`.
     pub fn bare(kind: FieldErrorKind, field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { kind, field: field.into(), value: None, detail: detail.into() }
     }
 
-    /// The message without the field, as a cause of a `Status` has it: `Invalid value: "x": detail`.
+    /// Returns the message without the field, as in a cause of a `Status`: `Invalid value: "x": detail`.
     pub fn body(&self) -> String {
         let mut text = self.kind.words().to_owned();
         if let Some(value) = &self.value {
@@ -121,7 +122,7 @@ impl FieldError {
     }
 }
 
-/// A value as errors show it: strings quoted, floats as Go prints them, everything else as JSON.
+/// Formats a value for errors: strings quoted, floats as Go prints them, everything else as JSON.
 fn show(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
@@ -130,7 +131,7 @@ fn show(value: &Value) -> String {
     }
 }
 
-/// The text in double quotes, as Go's `%q` writes it.
+/// Quotes the text as Go's `%q` does.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -163,7 +164,7 @@ impl std::fmt::Display for FieldError {
     }
 }
 
-/// Several errors in one text, each once, as Go's `utilerrors.Aggregate` writes them.
+/// Joins errors like Go's `utilerrors.Aggregate`. Equal errors appear once.
 pub fn aggregate(errors: &[String]) -> String {
     let mut seen = HashSet::new();
     let unique: Vec<&str> = errors.iter().map(String::as_str).filter(|text| seen.insert(*text)).collect();

@@ -1,8 +1,8 @@
-//! Values as messages of a Go program show them.
+//! Text forms of values in messages of Go programs.
 
 use serde_json::{Number, Value};
 
-/// A float as Go's `%v` writes it: shortest digits, an exponent from `1e+06` and below `0.0001`.
+/// Formats a float like Go's `%v`: shortest digits, with an exponent from `1e+06` on and below `0.0001`.
 pub fn go_float(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0".into() } else { "0".into() };
@@ -26,7 +26,7 @@ pub fn go_float(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The number as the server shows it.
+/// Formats a number as kube-apiserver does in messages.
 pub fn show_number(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => go_float(float),
@@ -34,7 +34,7 @@ pub fn show_number(number: &Number) -> String {
     }
 }
 
-/// The name of the value's type in Go's unstructured objects.
+/// Returns the name of the value's type in Go's unstructured objects.
 pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -47,7 +47,7 @@ pub fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// The value as Go's `%v` prints it.
+/// Formats the value like Go's `%v`.
 pub fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -63,8 +63,8 @@ pub fn go_text(value: &Value) -> String {
     }
 }
 
-/// The value as Go's encoder writes it: no spaces, letters that HTML would read escaped, and floats with an exponent only where
-/// they are very large or small.
+/// Encodes the value like Go's JSON encoder: no spaces, HTML characters escaped, and exponents only for very large or
+/// very small floats.
 pub fn go_json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(go_json).collect::<Vec<_>>().join(",")),
@@ -100,7 +100,7 @@ pub fn go_json(value: &Value) -> String {
     }
 }
 
-/// The value as Go's `%#v` prints it.
+/// Formats the value like Go's `%#v`.
 pub fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),

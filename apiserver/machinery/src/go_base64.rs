@@ -1,9 +1,9 @@
-//! Go's words for what is wrong with base64.
+//! Validation of base64 with Go's error messages.
 
-/// Checks padded standard base64; line breaks are allowed.
+/// Checks padded standard base64. Line breaks are allowed.
 ///
 /// # Errors
-/// Go's sentence with the offset of the first bad byte.
+/// Go's message with the offset of the first invalid byte.
 pub fn check(text: &str) -> Result<(), String> {
     let bytes = text.as_bytes();
     let mut digits = 0usize;

@@ -1,11 +1,12 @@
-//! FNV-1a: a small stable hash, for names and numbers that must be the same after a restart. Not for what an attacker chooses.
+//! FNV-1a, a small stable hash for names and numbers that must be equal after a restart. It is not suitable for input
+//! that an attacker chooses.
 
-/// 32 bits.
+/// Returns the 32-bit hash.
 pub fn fnv1a_32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// 64 bits.
+/// Returns the 64-bit hash.
 pub fn fnv1a_64(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -16,7 +17,7 @@ pub fn fnv1a_64(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// From the test vectors of draft-eastlake-fnv.
+    /// The values are test vectors of draft-eastlake-fnv.
     #[test]
     fn known_values() {
         assert_eq!(fnv1a_32(b"foobar"), 0xbf9c_f968);

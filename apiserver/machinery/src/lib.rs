@@ -1,7 +1,7 @@
-//! Pure API machinery: nothing here reads the network, the disk or the wall clock (except through
-//! the doors [`clock`] and [`random`], which live here because every crate needs them).
+//! Pure API machinery. It does not access the network, the disk or the wall clock, except through [`clock`] and
+//! [`random`], which are part of this crate because all crates need them.
 //!
-//! Objects are `serde_json::Value` throughout: the API server serves kinds it learns at run time.
+//! Objects are `serde_json::Value`, because the API server serves kinds that it learns at runtime.
 
 pub mod apply;
 pub mod clock;

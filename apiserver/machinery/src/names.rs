@@ -1,5 +1,5 @@
-//! The naming rules of Kubernetes, and generated names. Each check returns what is wrong, in the server's words; empty
-//! means right (`k8s.io/apimachinery/pkg/util/validation`).
+//! The naming rules of Kubernetes (`k8s.io/apimachinery/pkg/util/validation`), and generated names. Each check returns the
+//! problems as messages of kube-apiserver, and an empty list for a valid name.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::MAX_ANNOTATIONS_SIZE;
 use crate::random::Random;
 
-/// Characters of a generated name before the random suffix.
+/// Maximum length of a generated name without its random suffix.
 const MAX_GENERATED_BASE: usize = 63 - 5;
 
 fn pattern_message(message: &str, pattern: &str, examples: &[&str]) -> String {
@@ -16,7 +16,7 @@ fn pattern_message(message: &str, pattern: &str, examples: &[&str]) -> String {
     }
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     let examples = examples.join(" or ");
-    // The odd comma before "regex" is the server's.
+    // The comma before "regex" is that of kube-apiserver.
     format!("{message} (e.g. {examples}regex used for validation is '{pattern}')")
 }
 
@@ -24,7 +24,7 @@ fn too_long(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-/// Letters, digits and `-` inside, alphanumeric at both ends.
+/// Returns whether the text has lower-case letters, digits and `-` only, and begins and ends alphanumerically.
 fn label_shape(text: &str) -> bool {
     let ok = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -34,7 +34,7 @@ fn label_shape(text: &str) -> bool {
     }
 }
 
-/// RFC 1123 label.
+/// Checks an RFC 1123 label.
 pub fn dns1123_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -50,7 +50,7 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1123 subdomain whose labels may begin with and contain underscores.
+/// Checks an RFC 1123 subdomain whose labels may begin with and contain underscores.
 pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
@@ -72,7 +72,7 @@ pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1123 subdomain.
+/// Checks an RFC 1123 subdomain.
 pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
@@ -87,7 +87,7 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     errors
 }
 
-/// RFC 1035 label.
+/// Checks an RFC 1035 label.
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -101,7 +101,7 @@ pub fn dns1035_label(text: &str) -> Vec<String> {
     errors
 }
 
-/// The part of a qualified name after the slash, and non-empty label values.
+/// Returns whether the text has the form of the name part of a qualified name, or of a non-empty label value.
 fn name_shape(text: &str) -> bool {
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.last()) {
@@ -118,7 +118,7 @@ const QUALIFIED_MESSAGE: &str = "must consist of alphanumeric characters, '-', '
                                  end with an alphanumeric character";
 const QUALIFIED_PATTERN: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
-/// A label or annotation key, a finalizer: `[prefix/]name`.
+/// Checks a qualified name `[prefix/]name`, such as a label key, an annotation key or a finalizer.
 pub fn qualified_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let name = match text.split('/').collect::<Vec<_>>()[..] {
@@ -150,7 +150,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     errors
 }
 
-/// A label's value.
+/// Checks the value of a label.
 pub fn label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
@@ -169,7 +169,7 @@ fn invalid(field: &str, value: &str, detail: String) -> FieldError {
     FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
 }
 
-/// `metadata.labels`; values that are no strings are not looked at.
+/// Validates `metadata.labels`. Values that are not strings count as empty.
 pub fn validate_labels(labels: Option<&Value>, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.and_then(Value::as_object).into_iter().flatten() {
@@ -180,7 +180,7 @@ pub fn validate_labels(labels: Option<&Value>, field: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `metadata.annotations`.
+/// Validates `metadata.annotations`: keys, and the size of all annotations together.
 pub fn validate_annotations(annotations: Option<&Value>, field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;
@@ -196,7 +196,8 @@ pub fn validate_annotations(annotations: Option<&Value>, field: &str) -> Vec<Fie
     errors
 }
 
-/// What is wrong with a name that stands in a URL path (RBAC kinds); empty when nothing is.
+/// Returns the problems of a name that becomes a URL path segment, as for RBAC kinds. The list is empty for a valid
+/// name.
 pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -204,13 +205,13 @@ pub fn path_segment(text: &str) -> Vec<String> {
     path_segment_prefix(text)
 }
 
-/// What is wrong with the beginning of a name that becomes a part of paths.
+/// Returns the problems of the beginning of such a name.
 pub fn path_segment_prefix(text: &str) -> Vec<String> {
     let forbidden = ['/', '%'].into_iter().filter(|character| text.contains(*character));
     forbidden.map(|character| format!("may not contain '{character}'")).collect()
 }
 
-/// A name from `generateName`.
+/// Generates a name from `generateName`.
 pub fn generate(base: &str, random: &Random) -> String {
     let mut end = base.len().min(MAX_GENERATED_BASE);
     while !base.is_char_boundary(end) {

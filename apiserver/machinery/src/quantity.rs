@@ -1,13 +1,14 @@
-//! The canonical form of quantities, as built-in kinds store them: `1000m` is `1`, `0.5` is `500m`, `1024Ki` is `1Mi`.
+//! The canonical form of quantities, in which built-in kinds store them: `1000m` is `1`, `0.5` is `500m`, `1024Ki` is
+//! `1Mi`.
 
-/// What Go's decoder says of a text that is no quantity.
+/// The message of Go's decoder for a text that is not a quantity.
 pub const SHAPE: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/// More digits than a value has.
+/// Larger than the number of digits that a value can have.
 const DIGITS: i32 = 40;
 
-/// How the suffix is chosen.
+/// The kind of suffix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Binary,
@@ -16,18 +17,18 @@ enum Format {
 }
 
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// Powers of thousand from 10⁻⁹ on.
+/// The suffixes for powers of 1000, from 10^-9 on.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/// The canonical form.
+/// Returns the canonical form of a quantity.
 ///
 /// # Errors
-/// [`SHAPE`] for what is no quantity.
+/// [`SHAPE`] for a text that is not a quantity.
 pub fn canonical(text: &str) -> Result<String, &'static str> {
     let (digits, suffix) = split(text)?;
     let (format, power) = suffix_of(suffix)?;
     let Some((value, exponent)) = number(digits, format, power) else {
-        // Beyond what is calculated here: as it was written.
+        // The value is out of the range of this calculation, so the text stays as written.
         return Ok(text.to_owned());
     };
     if value == 0 {
@@ -46,7 +47,7 @@ pub fn canonical(text: &str) -> Result<String, &'static str> {
     Ok(decimal(value, exponent, format).unwrap_or_else(|| text.to_owned()))
 }
 
-/// The value in units of 10⁻⁹, `None` for what is no quantity, or beyond what is calculated here.
+/// Returns the value in units of 10^-9. Returns `None` if the text is not a quantity, or the value is out of range.
 pub fn nanos(text: &str) -> Option<i128> {
     let (digits, suffix) = split(text).ok()?;
     let (format, power) = suffix_of(suffix).ok()?;
@@ -65,7 +66,7 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
     if plausible { Ok((digits, suffix)) } else { Err(SHAPE) }
 }
 
-/// The format that a suffix asks for, and its power: of 1024, or of 10.
+/// Returns the format of a suffix and its power of 1024 or 10.
 fn suffix_of(suffix: &str) -> Result<(Format, i32), &'static str> {
     let place = |list: &[&str]| list.iter().position(|known| *known == suffix);
     if let Some(at) = place(&DECIMAL) {
@@ -78,7 +79,7 @@ fn suffix_of(suffix: &str) -> Result<(Format, i32), &'static str> {
     Ok((Format::Exponent, digits.parse().map_err(|_| SHAPE)?))
 }
 
-/// The number as `value` × 10^`exponent`, nothing finer than 10⁻⁹.
+/// Returns the number as a value and an exponent of 10, rounded to units of 10^-9.
 fn number(digits: &str, format: Format, power: i32) -> Option<(i128, i32)> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut value: i128 = format!("{whole}{fraction}").parse().ok()?;
@@ -91,10 +92,10 @@ fn number(digits: &str, format: Format, power: i32) -> Option<(i128, i32)> {
         }
         _ => exponent = exponent.checked_add(power)?,
     }
-    // So many digits later only the rounding is left.
+    // Digits beyond this precision only affect the rounding.
     exponent = exponent.max(-9 - DIGITS);
     while exponent < -9 {
-        // Rounded away from zero.
+        // Values are rounded away from zero.
         let up = if value % 10 == 0 { 0 } else { value.signum() };
         value = value / 10 + up;
         exponent += 1;
@@ -110,7 +111,7 @@ fn whole(value: i128, exponent: i32) -> Option<i128> {
     (value % scale == 0).then(|| value / scale)
 }
 
-/// The shortest number before a power of thousand.
+/// Returns the shortest number in front of a power of 1000.
 fn decimal(mut value: i128, mut exponent: i32, format: Format) -> Option<String> {
     while value % 10 == 0 {
         value /= 10;

@@ -1,24 +1,25 @@
-//! The door to randomness. Everything that draws a random number is given a [`Random`].
+//! The source of randomness. All code that needs random numbers receives a [`Random`], so that tests and the simulation
+//! control it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-/// A shared source of random numbers: seeded from the operating system, or by the simulation.
+/// A shared source of random numbers, seeded by the operating system or by the simulation.
 #[derive(Clone)]
 pub struct Random(Arc<Mutex<StdRng>>);
 
-/// The alphabet of generated name suffixes, as Kubernetes draws them (no vowels, no look-alikes).
+/// The alphabet of generated name suffixes, which is that of Kubernetes: no vowels and no similar characters.
 const NAME_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Random {
-    /// Seeded from the operating system.
+    /// Returns a source that the operating system seeds.
     pub fn system() -> Self {
         Self(Arc::new(Mutex::new(StdRng::from_os_rng())))
     }
 
-    /// Reproducible from `seed`.
+    /// Returns a source whose numbers are determined by `seed`.
     pub fn seeded(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
@@ -27,19 +28,19 @@ impl Random {
         draw(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Five characters for a generated name.
+    /// Returns the five characters of a generated name suffix.
     pub fn name_suffix(&self) -> String {
         self.characters(NAME_ALPHABET, 5)
     }
 
-    /// `length` characters drawn from `alphabet`.
+    /// Returns `length` characters from `alphabet`.
     pub fn characters(&self, alphabet: &[u8], length: usize) -> String {
         self.with(|rng| {
             (0..length).map(|_| char::from(alphabet[rng.random_range(0..alphabet.len())])).collect()
         })
     }
 
-    /// A version 4 UUID in its text form.
+    /// Returns a version 4 UUID as text.
     pub fn uid(&self) -> String {
         let mut bytes = [0u8; 16];
         self.fill(&mut bytes);
@@ -49,17 +50,17 @@ impl Random {
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
 
-    /// Fills `bytes`.
+    /// Fills `bytes` with random bytes.
     pub fn fill(&self, bytes: &mut [u8]) {
         self.with(|rng| rng.fill_bytes(bytes));
     }
 
-    /// A 64-bit number.
+    /// Returns a random 64-bit number.
     pub fn number(&self) -> u64 {
         self.with(RngCore::next_u64)
     }
 
-    /// A number in `0.0..1.0`.
+    /// Returns a random number in `0.0..1.0`.
     pub fn fraction(&self) -> f64 {
         self.with(|rng| rng.random::<f64>())
     }

@@ -1,16 +1,17 @@
-//! Cuts fields out of JSON objects without parsing them.
+//! Extraction and removal of fields of JSON objects without parsing them.
 
 use bytes::Bytes;
 
-/// A field of a JSON object: its key, and its text from the key's quote to the end of the value.
+/// A field of a JSON object: its key, and the range of its text from the key's quote to the end of the value.
 type Field<'a> = (&'a [u8], usize, usize);
 
-/// The top-level fields of a JSON object, read as far as they are asked for. Values are skipped, not checked.
+/// An iterator over the top-level fields of a JSON object, which reads the text lazily. Values are skipped without
+/// validation.
 struct Fields<'a> {
     text: &'a [u8],
-    /// Where the next field begins; `None` after the last one and where the text is no JSON object.
+    /// Offset of the next field, or `None` after the last one or if the text is not a JSON object.
     next: Option<usize>,
-    /// Whether the object's end was reached.
+    /// Whether the iterator has reached the end of the object.
     complete: bool,
 }
 
@@ -57,26 +58,26 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// All fields; `None` when the text is no JSON object.
+/// Returns all fields, or `None` if the text is not a JSON object.
 fn fields(text: &[u8]) -> Option<Vec<Field<'_>>> {
     let mut fields = Fields::new(text);
     let found = fields.by_ref().collect();
     fields.complete.then_some(found)
 }
 
-/// Where the value of one field stands. What follows the field is not looked at.
+/// Returns the range of the value of one field. The text after the field is not validated.
 pub fn range(text: &[u8], key: &str) -> Option<std::ops::Range<usize>> {
     let (_, start, end) = Fields::new(text).find(|(one, _, _)| *one == key.as_bytes())?;
     let colon = skip_space(text, start + key.len() + 2);
     Some(skip_space(text, colon + 1)..end)
 }
 
-/// The text of one field's value.
+/// Returns the text of the value of one field.
 pub fn value(text: &Bytes, key: &str) -> Option<Bytes> {
     range(text, key).map(|range| text.slice(range))
 }
 
-/// The pieces of an object without its `apiVersion` and `kind`, as typed lists hold their items.
+/// Appends the pieces of an object without its `apiVersion` and `kind`, as items of typed lists omit them.
 pub fn without_type(text: &Bytes, pieces: &mut Vec<Bytes>) {
     let Some(fields) = fields(text) else {
         pieces.push(text.clone());
@@ -90,7 +91,7 @@ pub fn without_type(text: &Bytes, pieces: &mut Vec<Bytes>) {
     pieces.push(Bytes::from_static(b"{"));
     let mut next = 0;
     while let Some((start, mut end)) = kept.get(next).copied() {
-        // Neighbours that only a comma parts stay together.
+        // Neighboring fields with only a comma between them stay one piece.
         while let Some((following, its_end)) = kept.get(next + 1).copied().filter(|(s, _)| *s == end + 1) {
             debug_assert!(following > end);
             end = its_end;
@@ -112,7 +113,7 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// From the opening quote to behind the closing one.
+/// Returns the offset after the closing quote of the string that begins at `at`.
 fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -194,7 +195,7 @@ mod tests {
         for broken in ["", "{", r#"{"a"#, r#"{"a":"#, r#"{"a":{"#, r#"{"a":1"#, r#"{"a\"#] {
             assert_eq!(fields(broken.as_bytes()), None, "{broken}");
         }
-        // The field itself is whole; nobody has looked at the rest.
+        // The field is complete, and the text after it is not validated.
         assert_eq!(value(&Bytes::from_static(br#"{"a":{"b":2},"c"#), "a").unwrap(), r#"{"b":2}"#);
     }
 }

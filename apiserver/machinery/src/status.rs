@@ -1,30 +1,30 @@
-//! `metav1.Status`: the one file that knows which code, reason and words an error has on the wire.
+//! `metav1.Status`: code, reason and message of each error that clients receive.
 //!
-//! Wording follows `k8s.io/apimachinery/pkg/api/errors`.
+//! The messages are those of `k8s.io/apimachinery/pkg/api/errors`.
 
 use serde_json::{Map, Value, json};
 
 use crate::field::{FieldError, aggregate};
 
-/// An error of the API server as clients see it.
+/// An error of the API server as clients receive it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub code: u16,
-    /// Machine-readable reason, `NotFound`; empty for none.
+    /// The machine-readable reason, for example `NotFound`, or empty.
     pub reason: &'static str,
-    /// For people.
+    /// The message for users.
     pub message: String,
-    /// `details`, as an object; `None` for no details.
+    /// The field `details` as an object, or `None` without details.
     pub details: Option<Value>,
 }
 
-/// Which resource an error is about.
+/// The resource that an error concerns.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupResource<'a> {
-    /// API group, empty for the core group.
+    /// The API group, empty for the core group.
     pub group: &'a str,
-    /// The plural resource name.
+    /// The plural name of the resource.
     pub resource: &'a str,
 }
 
@@ -39,7 +39,7 @@ impl std::fmt::Display for GroupResource<'_> {
 }
 
 impl Status {
-    /// An error with no details.
+    /// Creates an error without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self { code, reason, message: message.into(), details: None }
     }
@@ -59,30 +59,30 @@ impl Status {
         self
     }
 
-    /// 404 for an object.
+    /// Returns the 404 for a missing object.
     pub fn not_found(resource: GroupResource<'_>, name: &str) -> Self {
         Self::new(404, "NotFound", format!("{resource} \"{name}\" not found")).about(resource, name)
     }
 
-    /// 404 for a path that serves nothing.
+    /// Returns the 404 for a path without a resource.
     pub fn no_such_path() -> Self {
         let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
         status.details = Some(json!({}));
         status
     }
 
-    /// 409, the name is taken.
+    /// Returns the 409 for a name that is taken.
     pub fn already_exists(resource: GroupResource<'_>, name: &str) -> Self {
         Self::new(409, "AlreadyExists", format!("{resource} \"{name}\" already exists")).about(resource, name)
     }
 
-    /// 409, a precondition or the `resourceVersion` does not hold.
+    /// Returns the 409 for a precondition or a `resourceVersion` that does not match.
     pub fn conflict(resource: GroupResource<'_>, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}");
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
-    /// 422 with one cause a field error. `kind` is the kind, not the resource.
+    /// Returns the 422 with one cause for each field error. `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let resource = GroupResource { group, resource: kind };
         let list = aggregate(&errors.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -102,7 +102,8 @@ impl Status {
         status
     }
 
-    /// 409, a server-side apply would change fields that others own: `causes` are (message, field).
+    /// Returns the 409 for a server-side apply that would change fields of other managers. `causes` are pairs of
+    /// message and field.
     pub fn apply_conflict(message: impl Into<String>, causes: &[(String, String)]) -> Self {
         let mut status = Self::new(409, "Conflict", message);
         let causes: Vec<Value> = causes
@@ -115,12 +116,12 @@ impl Status {
         status
     }
 
-    /// 500 without a reason: an error that kube-apiserver does not classify.
+    /// Returns the 500 without a reason, for errors that kube-apiserver does not classify.
     pub fn generic(message: impl Into<String>) -> Self {
         Self::new(500, "", message)
     }
 
-    /// 422, a JSON patch does not fit the object.
+    /// Returns the 422 for a JSON patch that does not fit the object.
     pub fn patch_does_not_fit() -> Self {
         let mut status =
             Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
@@ -128,12 +129,12 @@ impl Status {
         status
     }
 
-    /// 400.
+    /// Returns the 400 with `message`.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 403.
+    /// Returns the 403 for a request that concerns a resource.
     pub fn forbidden(resource: GroupResource<'_>, name: &str, why: &str) -> Self {
         let message = if name.is_empty() {
             format!("{resource} is forbidden: {why}")
@@ -143,42 +144,42 @@ impl Status {
         Self::new(403, "Forbidden", message).about(resource, name)
     }
 
-    /// 403 for a path that is no resource.
+    /// Returns the 403 for a path that is not a resource.
     pub fn forbidden_path(why: &str) -> Self {
         let mut status = Self::new(403, "Forbidden", format!("forbidden: {why}"));
         status.details = Some(json!({}));
         status
     }
 
-    /// 401.
+    /// Returns the 401 for a request without valid credentials.
     pub fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 410, the version asked for is no longer in the history.
+    /// Returns the 410 for a `resourceVersion` that is not in the history.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
-    /// 405.
+    /// Returns the 405 with `message`.
     pub fn method_not_allowed(message: impl Into<String>) -> Self {
         let mut status = Self::new(405, "MethodNotAllowed", message);
         status.details = Some(json!({}));
         status
     }
 
-    /// 405 for a verb that a resource does not have.
+    /// Returns the 405 for a verb that a resource does not support.
     pub fn not_supported(resource: GroupResource<'_>, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
         Self::new(405, "MethodNotAllowed", message).about(resource, "")
     }
 
-    /// 406, no format that the client accepts is offered.
+    /// Returns the 406 for a request whose accepted formats the server does not support.
     pub fn not_acceptable(message: impl Into<String>) -> Self {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// 415, with the media types that are accepted, comma-separated.
+    /// Returns the 415 with the accepted media types, separated by commas.
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {accepted}"
@@ -186,19 +187,19 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 504, the request took too long.
+    /// Returns the 504 for a request that took too long.
     pub fn timeout(message: impl Into<String>) -> Self {
         let mut status = Self::new(504, "Timeout", format!("Timeout: {}", message.into()));
         status.details = Some(json!({}));
         status
     }
 
-    /// 413.
+    /// Returns the 413 with `message`.
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// 500. Never carries the text of an object.
+    /// Returns the 500 with `message`, which must not contain the text of an object.
     pub fn internal(message: impl Into<String>) -> Self {
         let message: String = message.into();
         let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {message}"));
@@ -206,7 +207,7 @@ impl Status {
         status
     }
 
-    /// The object on the wire.
+    /// Returns the `Status` object that clients receive.
     pub fn to_value(&self) -> Value {
         let mut object = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -1,35 +1,35 @@
-//! URLs, as Go's `net/url` reads them.
+//! URLs with the parsing rules of Go's `net/url`.
 
-/// The parts of a URL that rules can ask for.
+/// The parts of a URL that CEL functions return.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Url {
-    /// `https`, lower case.
+    /// The scheme in lower case, for example `https`.
     pub scheme: String,
-    /// Host and port, as written.
+    /// Host and port as written.
     pub host: String,
-    /// The path, decoded where it can be.
+    /// The path as written, with valid escapes.
     pub path: String,
-    /// Everything after `?`.
+    /// The text after `?`.
     pub query: String,
 }
 
-/// Reads an absolute URL or an absolute path, as `url.ParseRequestURI` does.
+/// Parses an absolute URL or an absolute path like Go's `url.ParseRequestURI`.
 ///
 /// # Errors
-/// What is wrong, in Go's words without `parse "...": `.
+/// Go's message without `parse "...": `.
 pub fn parse_request_uri(text: &str) -> Result<Url, String> {
     read(text, true)
 }
 
-/// Reads any URL without a fragment, as `url.Parse` does.
+/// Parses any URL without a fragment like Go's `url.Parse`.
 ///
 /// # Errors
-/// As [`parse_request_uri`].
+/// As for [`parse_request_uri`].
 pub fn parse(text: &str) -> Result<Url, String> {
     read(text, false)
 }
 
-/// `absolute`: what has neither a scheme nor a slash in front is none.
+/// Parses a URL. With `absolute`, a URL without a scheme must begin with a slash.
 fn read(text: &str, absolute: bool) -> Result<Url, String> {
     if text.bytes().any(|c| c < 0x20 || c == 0x7f) {
         return Err("net/url: invalid control character in URL".into());
@@ -42,7 +42,7 @@ fn read(text: &str, absolute: bool) -> Result<Url, String> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     url.query = query.to_owned();
     if !rest.starts_with('/') {
-        // Opaque: `mailto:x`.
+        // The URL is opaque, for example `mailto:x`.
         if !url.scheme.is_empty() {
             return Ok(url);
         }
@@ -116,7 +116,7 @@ fn escapes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The path with everything escaped that must be; one that needs nothing stays as it was written.
+/// Returns the path with all necessary escapes. A path that needs none is returned as written.
 pub fn escaped(path: &str) -> String {
     let plain = |c: u8| c.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&c);
     if path.bytes().all(|c| plain(c) || b"!'()*[]%".contains(&c)) {

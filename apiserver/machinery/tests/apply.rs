@@ -1,4 +1,5 @@
-//! Server-side apply against recorded answers of a kube-apiserver: the pure part of each write, in order.
+//! Server-side apply compared with recorded responses of a kube-apiserver. The tests replay the pure part of each write
+//! in order.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -56,7 +57,7 @@ impl Server {
                 apply::update(self.live.as_ref(), new, &writer)
             }
         };
-        // The strategy of the path.
+        // The strategy of the path resets fields.
         let live = self.live.take().unwrap_or_else(|| json!({}));
         if text("subresource") == "status" {
             let mut kept = live.clone();
@@ -78,7 +79,8 @@ impl Server {
     }
 }
 
-/// managedFields without the times themselves, sorted: whether there is a time counts.
+/// Returns the sorted entries of `managedFields`. Times are replaced by a placeholder, because only their presence
+/// matters.
 fn entries(fields: Option<&Value>) -> Vec<String> {
     let mut entries: Vec<String> = fields
         .and_then(Value::as_array)

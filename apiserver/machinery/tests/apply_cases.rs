@@ -1,4 +1,5 @@
-//! Server-side apply against what Kubernetes' own field manager does: the cases and their format are in `apply_cases/`.
+//! Server-side apply compared with the field manager of Kubernetes. `apply_cases/` contains the cases and describes
+//! their format.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test, which prints how much it compared")]
 
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 const GROUP: &str = "merge.test";
 
-/// One kind in two versions: `spec.title` of v1 is `spec.caption` in v2.
+/// A kind with two versions, in which `spec.title` of v1 is `spec.caption` of v2.
 struct Schemas {
     v1: Schema,
     v2: Schema,
@@ -80,7 +81,7 @@ struct Server {
     live: Option<Value>,
 }
 
-/// What a step says beside its body.
+/// The parameters of a step without its body.
 #[derive(Default)]
 struct Step<'a> {
     manager: &'a str,
@@ -134,7 +135,7 @@ impl Server {
         }
         let schema = self.schemas.of(step.version);
         let live = self.live.clone().map(|mut live| {
-            // What is read from the store is pruned.
+            // Objects are pruned when they are read from the store.
             schema::prune(&self.schemas.v1, &mut live);
             converted(&live, step.version)
         });
@@ -162,7 +163,7 @@ impl Server {
         Ok(())
     }
 
-    /// Each path resets what belongs to the other.
+    /// Applies the strategy of the path, which resets the fields that belong to the other path.
     fn after_strategy(&self, live: Option<Value>, mut new: Value, step: &Step<'_>) -> Value {
         let live = live.unwrap_or_else(|| json!({}));
         let (mut kept, from) = if step.subresource.is_empty() { (new, live) } else { (live, new.take()) };
@@ -180,7 +181,7 @@ impl Server {
         kept
     }
 
-    /// The object without its identity, and its owners.
+    /// Returns the object without its identity, followed by the owners of its fields.
     fn state(&self) -> Vec<String> {
         let mut shown = self.live.clone().unwrap();
         let map = shown.as_object_mut().unwrap();
@@ -210,7 +211,7 @@ fn owner(entry: &Value) -> String {
     format!("  {} {} {version}{subresource} {fields}", text("manager"), text("operation"))
 }
 
-/// With the fields of each map in order.
+/// Returns the value with the fields of each map sorted.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -224,7 +225,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Several faults are told in any order by a real server.
+/// Sorts the errors of a message, because kube-apiserver reports them in any order.
 fn one_line(message: &str) -> String {
     let mut lines: Vec<&str> = message.split('\n').collect();
     if lines[0].ends_with("errors:") {
@@ -233,7 +234,7 @@ fn one_line(message: &str) -> String {
     lines.join("\\n")
 }
 
-/// Plays one case; the lines that it should consist of.
+/// Plays one case and returns the lines that it should consist of.
 fn play(lines: &[&str]) -> Vec<String> {
     let mut played = Vec::new();
     let mut server = None;

@@ -1,4 +1,4 @@
-//! Damaged input: the JSON reader accepts exactly what `serde_json` accepts, and nothing here panics.
+//! The JSON parser accepts exactly the damaged input that `serde_json` accepts, and damaged input causes no panic.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ const TEXTS: [&str; 5] = [
     ".status.conditions[?(@.type==\"Ready\")].l[-1:].a['b c']",
 ];
 
-/// One to three bytes of `text` changed, removed or added.
+/// Returns `text` with one to three bytes changed, removed or added.
 fn damaged(text: &str, random: &Random) -> Vec<u8> {
     let alphabet = b"{}[]\",:=!()<>?@.\\/ \n-+0159eEtfnulrsab$*'";
     let mut bytes = text.as_bytes().to_vec();
@@ -44,7 +44,7 @@ fn json_is_accepted_as_serde_json_accepts_it() {
         let text = String::from_utf8(bytes.clone()).unwrap();
         match (decode::json(&bytes), serde_json::from_str::<Value>(&text)) {
             (Ok(ours), Ok(theirs)) => {
-                // Numbers are normalised, so compare what is left after the same has been done to the other.
+                // The parser normalizes numbers, so the other value is normalized before the comparison.
                 let theirs = decode::json(theirs.to_string().as_bytes()).unwrap().value;
                 assert_eq!(ours.value, theirs, "seed {SEED}, round {round}: {text}");
             }

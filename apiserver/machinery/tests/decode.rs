@@ -1,4 +1,4 @@
-//! JSON and YAML, by tables.
+//! Decoding of JSON and YAML.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -76,7 +76,7 @@ fn depth() {
     assert!(json(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
     let deepest = json(nested(MAX_DEPTH).as_bytes()).unwrap().value;
     assert_eq!(json(nested(MAX_DEPTH + 1).as_bytes()).unwrap_err(), "exceeded max depth");
-    // What is accepted can be read back from the store.
+    // An accepted document can be read back from the store.
     assert_eq!(machinery::decode::own(deepest.to_string().as_bytes()).ok(), Some(deepest));
     assert!(yaml(nested(10_000).as_bytes()).is_err());
 }

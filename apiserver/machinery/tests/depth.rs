@@ -1,5 +1,5 @@
-//! Whatever is nested: at the limit it is taken on half the stack of a thread, above it is refused, and a million levels are refused
-//! as quickly. A stack that overflows ends this program.
+//! Nested input of all formats. Input at the limit is accepted on half the stack of a thread, and deeper input is
+//! refused, even with a million levels. A stack overflow would abort the test program.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::OneSchema;
 
-/// Half the stack of a tokio worker thread (2 MiB), on which all of this runs in the server.
+/// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;
 
 /// Runs `work` on a thread with half of the usual stack.
@@ -21,7 +21,7 @@ fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap()
 }
 
-/// Levels around `inner`, as text.
+/// Returns text with `levels` levels around `inner`.
 fn nested(before: &str, inner: &str, after: &str, levels: usize) -> String {
     [before.repeat(levels), inner.to_owned(), after.repeat(levels)].concat()
 }
@@ -30,7 +30,8 @@ fn object(levels: usize) -> String {
     nested("{\"a\":", "1", "}", levels)
 }
 
-/// Text of so many levels, what reads it, its limit, and what is said above it.
+/// A function that generates text of a given depth, the function that reads it, the limit, and the error above the
+/// limit.
 struct Case {
     name: &'static str,
     text: fn(usize) -> String,
@@ -50,7 +51,7 @@ fn check(cases: Vec<Case>, many: usize) {
     }
 }
 
-/// Reads, copies, compares, writes and drops.
+/// Parses, copies, compares, encodes and drops the value.
 fn through(decoded: Result<decode::Decoded, String>) -> Result<(), String> {
     let value = decoded?.value;
     let again = decode::own(value.to_string().as_bytes());
@@ -93,7 +94,7 @@ fn documents() {
     check(vec![case("YAML block mappings", block, yaml, budget)], 2_000);
 }
 
-/// Aliases stand for what they name, with its levels.
+/// An alias has as many levels as the value that it stands for.
 #[test]
 fn aliases_add_their_levels() {
     let text = |links: usize| {
@@ -107,7 +108,7 @@ fn aliases_add_their_levels() {
     assert_eq!(on_a_small_stack(move || yaml(&text(links))), Ok(()));
     let above = on_a_small_stack(move || yaml(&text(90))).unwrap_err();
     assert!(above.starts_with("yaml: "), "{above}");
-    // Keys that are no text are refused, however deep.
+    // Keys that are not text are refused at any depth.
     assert!(on_a_small_stack(|| yaml(&nested("? ", "a", "", 100_000))).is_err());
 }
 
@@ -131,7 +132,7 @@ fn patches() {
         patch::json_patch(&object, add(MAX_DEPTH - 2, 3).to_string().as_bytes()).unwrap_err().code,
         413
     );
-    // A pointer with many steps leads nowhere.
+    // A pointer with many steps does not exist in the object.
     let path = json!([{"op": "test", "path": "/a".repeat(1_000_000), "value": 1}]).to_string();
     assert_eq!(on_a_small_stack(move || patch::json_patch(&object, path.as_bytes()).unwrap_err().code), 422);
 }
@@ -182,7 +183,7 @@ fn protobuf_holds_json_that_is_no_deeper() {
             on_a_small_stack(move || protobuf::decode(&body(levels), None).map(|read| read.to_string()));
         assert_eq!(read.is_ok(), taken, "{levels}: {read:.200?}");
     }
-    // Messages in messages of no known field are not looked into.
+    // Messages in unknown fields are skipped, however deep they are.
     let unknown = (0..5_000).fold(Vec::new(), |inner, _| field(999, &inner));
     on_a_small_stack(move || {
         protobuf::decode(&[b"k8s\0", unknown.as_slice()].concat(), Some(("v1", "ConfigMap"))).unwrap()

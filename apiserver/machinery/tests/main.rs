@@ -1,4 +1,4 @@
-//! The machinery from outside: decoding, patches, apply, selectors, tables, and input that is damaged.
+//! Tests of the public functions: decoding, patches, apply, selectors, tables, and damaged input.
 
 mod apply;
 mod apply_cases;
@@ -16,7 +16,7 @@ use machinery::apply::Versions;
 use machinery::schema::Schema;
 use serde_json::Value;
 
-/// A resource with one schema for every version (conversion only changes `apiVersion`).
+/// A resource with one schema for all versions, whose conversion only changes `apiVersion`.
 struct OneSchema<'a>(&'a Schema);
 
 impl Versions for OneSchema<'_> {

@@ -1,4 +1,4 @@
-//! Rules of ownership that no single recorded answer shows.
+//! Ownership rules that no single recorded response shows.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -27,7 +27,7 @@ fn object(spec: Value) -> Value {
     json!({"apiVersion": "t/v1", "kind": "T", "metadata": {"name": "a"}, "spec": spec})
 }
 
-/// (manager, operation, fields, time) of each entry, in order.
+/// Returns manager, operation, fields and time of each entry in order.
 fn entries(object: &Value) -> Vec<(String, String, Value, Option<String>)> {
     let fields = meta::at(object, &["metadata", "managedFields"]).and_then(Value::as_array);
     let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ fn what_changes_nothing_changes_no_time() {
     let mut new = apply::update(Some(&live), live.clone(), &writer("m", &versions, later));
     apply::keep_times(&live, &mut new);
     assert_eq!(new, live);
-    // A change, made undone by what came after the bookkeeping.
+    // The strategy reverts the change after the bookkeeping.
     let mut changed = live.clone();
     changed["metadata"]["generation"] = 7.into();
     changed["spec"]["a"] = 2.into();
@@ -99,7 +99,7 @@ fn managed_fields_cannot_be_forged_through_a_subresource_nor_lost_by_leaving_the
     assert_eq!(entries(&apply::update(Some(&live), reset, &status)), entries(&live));
 }
 
-/// Two versions: in v2 the field `a` is called `b`.
+/// A kind with two versions, in which the field `a` of v1 is `b` in v2.
 struct Renamed {
     v1: Schema,
     v2: Schema,
@@ -142,12 +142,12 @@ fn conflicts_are_found_across_versions() {
     let mut config = object(json!({"b": 2}));
     config["apiVersion"] = "t/v2".into();
     let conflict = apply::apply(&in_v2, &config, false, &two).unwrap_err();
-    // The path is that of the version in which the other manager applied.
+    // The path in the message belongs to the version in which the other manager applied.
     assert_eq!(conflict.message, "Apply failed with 1 conflict: conflict with \"one\": .spec.a");
     let forced = apply::apply(&in_v2, &config, true, &two).unwrap();
     assert_eq!(forced["spec"], json!({"b": 2}));
     assert_eq!(entries(&forced).len(), 1, "the first manager owns nothing any more");
-    // What a version owns that does not exist any more is nobody's.
+    // Ownership in a version that does not exist is dropped.
     let mut old = live;
     old["metadata"]["managedFields"][0]["apiVersion"] = "t/v0".into();
     let taken =
@@ -156,7 +156,7 @@ fn conflicts_are_found_across_versions() {
     assert_eq!(managers, ["two"]);
 }
 
-/// Two versions without conversion: v2 declares a field `b`, v1 does not.
+/// A kind with two versions without conversion, in which only v2 declares the field `b`.
 struct Grown {
     v1: Schema,
     v2: Schema,
@@ -195,11 +195,11 @@ fn what_the_version_of_the_last_apply_does_not_declare_is_refused() {
     live["apiVersion"] = "t/v2".into();
     let same = apply::apply(&live, &config("t/v2"), false, &v2).unwrap();
     assert_eq!(same["spec"], json!({"a": "1"}));
-    // As a default gives it.
+    // The field has the value that a default would give it.
     live["spec"]["b"] = "2".into();
     let refused = apply::apply(&live, &config("t/v2"), false, &v2).unwrap_err();
     assert_eq!(refused.message, ".spec.b: field not declared in schema");
-    // Who applied in v2 before goes on.
+    // A manager that applied in v2 can apply again.
     let mut live = same;
     live["spec"]["b"] = "2".into();
     assert_eq!(apply::apply(&live, &config("t/v2"), false, &v2).unwrap()["spec"], live["spec"]);
@@ -252,7 +252,7 @@ fn replicas_through_scale() {
     let replicas = json!({"f:spec": {"f:replicas": {}}});
     let rest = ("creator".to_owned(), json!({"f:spec": {".": {}, "f:x": {}}}), time);
     assert_eq!(found(&new), [("hpa".to_owned(), replicas.clone(), None), rest.clone()]);
-    // A write that changes nothing makes two entries of one: the same manager through the object and through its Scale.
+    // A write without changes splits one entry into two: one for the object and one for its Scale.
     assert_eq!(found(&scaled(&live, 1)), [("creator".to_owned(), replicas, None), rest]);
     assert_eq!(scaled(&new, 3), new);
     let config = |replicas: i64| json!({"apiVersion": scale::API_VERSION, "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": replicas}});

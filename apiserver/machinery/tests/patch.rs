@@ -1,4 +1,4 @@
-//! The patch formats, by tables.
+//! The patch formats.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -236,7 +236,7 @@ fn strategic_merge_patch_refusals() {
     }
 }
 
-/// A few copies of everything into itself would fill the memory, and many nested values the stack.
+/// Copies of the whole object into itself could exhaust memory, and many nested values the stack.
 #[test]
 fn a_json_patch_cannot_grow_without_bounds() {
     let object = json!({"spec": {"text": "x".repeat(1000)}});

@@ -1,4 +1,4 @@
-//! Protobuf bodies, written by hand as clients write them.
+//! Protobuf bodies in the form that clients send.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -36,7 +36,7 @@ fn body(api_version: &str, kind: &str, object: &[u8]) -> Vec<u8> {
 }
 
 fn metadata(name: &str) -> Vec<u8> {
-    // Go writes every field that is no pointer, also when it is empty.
+    // Go encodes all fields that are not pointers, even empty ones.
     let label = [text(1, "a"), text(2, "b")].concat();
     let parts = [text(1, name), text(2, ""), text(3, "n"), integer(7, 0), bytes(8, &[]), bytes(11, &label)];
     bytes(1, &parts.concat())
@@ -88,7 +88,7 @@ fn refusals() {
     assert!(error.starts_with("PodPreset in v1 "), "{error}");
     let whole = body("v1", "ConfigMap", &metadata("x"));
     for length in 4..whole.len() {
-        // Cut anywhere, it is read or refused, but never a panic.
+        // A truncated body is either decoded or refused, but causes no panic.
         let _ = decode(&whole[..length], None);
     }
     assert!(decode(&body("v1", "ConfigMap", &[0x0a, 0xff]), None).is_err());

@@ -1,4 +1,4 @@
-//! Label selectors and field selectors, by tables.
+//! Label selectors and field selectors.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Cells and ages, by tables.
+//! Cells and ages of tables.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,7 @@ fn cells() {
         ("string", ".metadata.labels.app", json!("la")),
         ("string", ".metadata.labels.app\\.kubernetes\\.io/name", json!("ln")),
         ("string", ".metadata.labels['app\\.kubernetes\\.io/name']", json!("ln")),
-        // Without the escapes they are three fields.
+        // Without escapes the path has three fields.
         ("string", ".metadata.labels['app.kubernetes.io/name']", Value::Null),
         ("string", ".status.conditions[?(@.type==\"Ready\")].status", json!("True")),
         ("string", ".status.conditions[?(@.type=='Ready')].status", json!("True")),

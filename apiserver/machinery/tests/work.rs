@@ -1,5 +1,5 @@
-//! Input that is cheap to send and was dear to read: each of these took minutes, or all of the memory. What is done now is linear in
-//! the input, or counted against a budget.
+//! Input that is cheap to send must be cheap to process. Without limits, each of these inputs takes minutes or all of
+//! the memory, so the work is linear in the input or counted against a budget.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Binding of Pods to Nodes: the one way in which a Pod gets its Node after it was made.
+//! Binding of Pods to Nodes. After its creation, a Pod gets its Node only in this way.
 
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
@@ -10,17 +10,18 @@ use crate::document::Document;
 use crate::registry::Registry;
 use crate::write::Target;
 
-/// How often a binding is tried again when somebody else writes the Pod.
+/// Number of attempts if another client writes the Pod at the same time.
 const ATTEMPTS: usize = 10;
 
-/// What is answered as in conflict.
+/// The resource that conflict answers name.
 const BINDING: GroupResource<'static> = GroupResource { group: "", resource: "pods/binding" };
 
 impl Registry {
-    /// Gives the Pod `name` the Node `node`, and the labels and annotations of the binding. A dry run only finds out whether it could.
+    /// Assigns the Pod `name` to the Node `node`, and adds the labels and annotations of the binding. A dry run only
+    /// checks whether the binding is possible.
     ///
     /// # Errors
-    /// 404; 409 when it has a Node or is being deleted.
+    /// 404; 409 if the Pod already has a Node or is being deleted.
     pub async fn bind(
         &self,
         context: &Context,

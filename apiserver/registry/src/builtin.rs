@@ -1,4 +1,4 @@
-//! Decoding of built-in kinds, whose types are Go structs on a real server: the errors show it.
+//! Decoding of built-in kinds. On a real API server their types are Go structs, which shows in the error messages.
 
 use std::sync::LazyLock;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::decode::empty;
 use crate::definition::{Definition, Version};
 
-/// Checks types, removes unknown fields (and answers their paths), and drops what Go's `omitempty` would.
+/// Checks types, removes unknown fields and returns their paths, and removes values that Go's `omitempty` would omit.
 ///
 /// # Errors
-/// What Go's decoder says about the first value of a wrong type.
+/// The message of Go's decoder about the first value of a wrong type.
 pub(crate) fn decode(
     definition: &Definition,
     version: &Version,
@@ -28,7 +28,7 @@ pub(crate) fn decode(
 /// Checks the types of a `DeleteOptions`.
 ///
 /// # Errors
-/// What Go's decoder says about the first value of a wrong type.
+/// The message of Go's decoder about the first value of a wrong type.
 pub fn check_delete_options(options: &mut Value) -> Result<(), String> {
     const NAME: &str = "meta.v1.DeleteOptions";
     static SCHEMA: LazyLock<LazySchema> = LazyLock::new(|| LazySchema::new(NAME.to_owned()));
@@ -37,10 +37,10 @@ pub fn check_delete_options(options: &mut Value) -> Result<(), String> {
     walk.object(SCHEMA.get(), options, &mut Vec::new())
 }
 
-/// Gives `value` the shape of the type of that name: types are checked, unknown fields go.
+/// Decodes `value` as the type `type_name`: checks types and removes unknown fields.
 ///
 /// # Errors
-/// What Go's decoder says about the first value of a wrong type.
+/// The message of Go's decoder about the first value of a wrong type.
 pub(crate) fn read(type_name: &str, value: &mut Value) -> Result<(), String> {
     let schema = LazySchema::new(type_name.to_owned());
     let root = Root { kind: type_name.to_owned(), type_name: type_name.to_owned() };
@@ -48,10 +48,10 @@ pub(crate) fn read(type_name: &str, value: &mut Value) -> Result<(), String> {
     walk.value(schema.get(), value, &mut Vec::new())
 }
 
-/// As [`read`], for a list of values.
+/// Like [`read`], for a list of values.
 ///
 /// # Errors
-/// Those of [`read`], or when it is no list.
+/// The errors of [`read`], and if `list` is not a list.
 pub(crate) fn read_list(type_name: &str, list: Value) -> Result<Vec<Value>, String> {
     let Value::Array(mut list) = list else { return Err("no list".to_owned()) };
     for value in &mut list {
@@ -85,10 +85,10 @@ impl Walk {
                 schema.child(&key)
             };
             let known = schema.properties.contains_key(&key) || (root && key == "metadata");
-            // Go does not name the keys of maps.
+            // Keys of maps are put in brackets like indices, because Go's messages do not name them.
             path.push(if known || child.is_none() { key.clone() } else { format!("[{key}]") });
             match (child, map.get_mut(&key)) {
-                // Go reads null as the zero value; in a map of strings that is the empty string.
+                // Go reads null as the zero value. In a map of strings this is the empty string.
                 (Some(child), Some(value))
                     if value.is_null() && !known && child.kind == Some(Kind::String) =>
                 {
@@ -148,7 +148,7 @@ impl Walk {
     }
 }
 
-/// What Go reads null as where a value must be.
+/// Returns the value that Go stores for a null item of a list.
 fn zero(schema: &Schema) -> Value {
     match schema.kind {
         Some(Kind::String) => "".into(),
@@ -159,7 +159,7 @@ fn zero(schema: &Schema) -> Value {
     }
 }
 
-/// Whether Go leaves the value out when it writes the object.
+/// Returns whether Go omits the value when it writes the object.
 fn left_out(schema: &Schema, key: &str, value: &Value) -> bool {
     match schema.presence {
         Some(Presence::NotZero) => empty(value) || value == false || value.as_i64() == Some(0),
@@ -169,16 +169,16 @@ fn left_out(schema: &Schema, key: &str, value: &Value) -> bool {
             empty(value)
                 && !(schema.nullable && (value.is_null() || value.is_array()))
                 && !schema.preserve_unknown_fields
-                // A pointer in Go: the empty value is one. `minLength: 0` or `minProperties: 0` says so.
+                // For a pointer in Go, the empty value is kept. `minLength: 0` or `minProperties: 0` marks such fields.
                 && !(value == "" && schema.validation.min_length == Some(0))
                 && !(value.is_object() && schema.validation.min_properties == Some(0))
-                // An empty list resets ownership.
+                // An empty list of `managedFields` resets field ownership.
                 && !(key == "managedFields" && value.is_array())
         }
     }
 }
 
-/// Quantities are kept in their canonical form; numbers are quantities too.
+/// Replaces a quantity with its canonical form. Numbers are quantities, too.
 fn quantity(value: &mut Value) -> Result<(), String> {
     let text = value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned());
     *value = machinery::quantity::canonical(&text)?.into();
@@ -213,7 +213,7 @@ fn found(schema: &Schema, value: &Value) -> String {
         Value::Array(_) => "array".into(),
         Value::String(_) => "string".into(),
         Value::Bool(_) => "bool".into(),
-        // Of numbers that are too large or not whole Go shows which.
+        // For numbers that are too large or not integers, Go shows the number.
         _ if matches!(schema.kind, Some(Kind::Integer | Kind::Number)) || schema.int_or_string => {
             format!("number {value}")
         }
@@ -224,7 +224,7 @@ fn found(schema: &Schema, value: &Value) -> String {
 fn mismatch(schema: &Schema, value: &Value, root: &Root, path: &[String]) -> String {
     let found = found(schema, value);
     let GoPlace { holder, names, go_type } = root.place(path);
-    // These have decoders of their own, which read something simpler first.
+    // These types have decoders of their own in Go, which decode a simpler type first and report that one.
     let go_type = match schema.validation.format.as_deref() {
         Some("date-time" | "micro-time") => "string",
         _ if schema.int_or_string => "int32",
@@ -233,7 +233,7 @@ fn mismatch(schema: &Schema, value: &Value, root: &Root, path: &[String]) -> Str
     format!("json: cannot unmarshal {found} into Go struct field {holder}.{names} of type {go_type}")
 }
 
-/// The type that is being decoded.
+/// The type that is being decoded, for error messages.
 struct Root {
     kind: String,
     type_name: String,
@@ -261,7 +261,7 @@ impl Root {
     }
 }
 
-/// `format` of the strings that Go decodes into other types.
+/// Checks a string by the `format` of strings that Go decodes into other types.
 fn check_format(format: Option<&str>, text: &str) -> Result<(), String> {
     match format {
         Some("date-time") => crate::go_time::check(text, "2006-01-02T15:04:05Z07:00"),

@@ -1,4 +1,4 @@
-//! What a request says beside the object itself.
+//! The parameters of requests, apart from the object itself.
 
 use std::collections::BTreeMap;
 
@@ -8,58 +8,59 @@ use serde_json::Value;
 
 use crate::ownership::Conversions;
 
-/// Who asks.
+/// The user that makes a request.
 #[derive(Debug, Clone, Default)]
 pub struct User {
-    /// `system:admin`
+    /// The user name, for example `system:admin`.
     pub name: String,
-    /// Empty for users without one.
+    /// The UID; empty if the user has none.
     pub uid: String,
-    /// Groups, `system:authenticated` included.
+    /// The groups, including `system:authenticated`.
     pub groups: Vec<String>,
-    /// Further attributes.
+    /// Extra attributes from authentication.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// `fieldValidation`: what happens to unknown and duplicate fields.
+/// `fieldValidation`: the treatment of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldValidation {
-    /// They are dropped silently.
+    /// The fields are dropped silently.
     Ignore,
-    /// They are dropped, with a warning each.
+    /// The fields are dropped, with a warning for each.
     #[default]
     Warn,
-    /// They fail the request.
+    /// The fields fail the request.
     Strict,
 }
 
-/// The name of the server itself.
+/// The user name of the server itself.
 pub(crate) const INTERNAL: &str = "system:apiserver";
 
-/// One request: who, how, and what to tell the client beside the answer.
+/// One request: its user, its options, and the warnings for the client.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// Who asks.
+    /// The user that makes the request.
     pub user: User,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// `fieldManager` as it was given; empty: derived from the user agent.
+    /// `fieldManager` as given. If empty, the manager is derived from the user agent.
     pub field_manager: String,
-    /// `dryRun=All`
+    /// Whether `dryRun=All` is set.
     pub dry_run: bool,
-    /// `fieldValidation`
+    /// The `fieldValidation` parameter.
     pub field_validation: FieldValidation,
-    /// Why the user may not create what an update or an apply does not find; `None`: they may.
+    /// Why the user may not create an object that an update or apply does not find; `None` if the user may create it.
     pub create_refusal: Option<Status>,
-    /// Texts of `Warning` headers, in order, filled by the verbs.
+    /// The texts of the `Warning` headers, in order. The verbs add to them.
     pub warnings: Vec<String>,
-    /// What field ownership needs converted by a webhook; kept by the registry, empty to begin with.
+    /// Objects that a webhook has converted for field ownership. The registry fills it; callers start with an empty
+    /// one.
     pub conversions: Conversions,
 }
 
 impl Context {
-    /// The manager that owns what this request sets: `fieldManager`, else the user agent up to its first slash
-    /// (cut to 128 bytes), else `unknown`.
+    /// Returns the manager that owns the fields set by this request: `fieldManager`, else the user agent up to its
+    /// first slash (truncated to 128 characters), else `unknown`.
     pub fn manager(&self) -> String {
         if !self.field_manager.is_empty() {
             return self.field_manager.clone();
@@ -69,7 +70,7 @@ impl Context {
         if printable.is_empty() { "unknown".to_owned() } else { printable }
     }
 
-    /// A request of the server itself, under the name of one of its controllers.
+    /// Creates the context of a request that the server makes itself, in the name of one of its controllers.
     pub fn internal(manager: &str) -> Self {
         Self {
             user: User { name: INTERNAL.into(), groups: vec!["system:masters".into()], ..User::default() },
@@ -85,25 +86,26 @@ impl Context {
 pub struct Input {
     /// The object, in the version of the request.
     pub object: Value,
-    /// What strict decoding found in the text, `duplicate field "spec.a"`: an error or a warning by
-    /// [`Context::field_validation`]. Unknown fields are found by the registry and need not be listed.
+    /// Problems that strict decoding found in the text, for example `duplicate field "spec.a"`.
+    /// [`Context::field_validation`] decides whether they are errors or warnings. Unknown fields are found by the
+    /// registry and need not be listed.
     pub strict_errors: Vec<String>,
 }
 
 impl Input {
-    /// A body without complaints.
+    /// Creates an input without strict decoding errors.
     pub fn new(object: Value) -> Self {
         Self { object, strict_errors: Vec::new() }
     }
 }
 
-/// The part of an object that a request addresses.
+/// The part of an object that a request reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subresource {
     /// The object itself.
     #[default]
     None,
-    /// `/status`
+    /// `/status`.
     Status,
     /// `/scale`, an `autoscaling/v1` Scale.
     Scale,
@@ -128,12 +130,12 @@ impl Subresource {
         Self::Resize,
     ];
 
-    /// The one with that path segment.
+    /// Returns the subresource with the given path segment, or `None` if there is no such subresource.
     pub fn named(segment: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == segment)
     }
 
-    /// The path segment, empty for the object itself.
+    /// Returns the path segment; empty for the object itself.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -147,89 +149,90 @@ impl Subresource {
     }
 }
 
-/// A patch, by its content type.
+/// A patch, by content type.
 #[derive(Debug, Clone)]
 pub enum PatchBody {
     /// `application/json-patch+json`, as JSON text.
     Json(Bytes),
     /// `application/merge-patch+json`, as JSON text.
     Merge(Bytes),
-    /// `application/strategic-merge-patch+json`, as JSON text; built-in kinds only (serving answers 415 for others).
+    /// `application/strategic-merge-patch+json`, as JSON text. Only for built-in kinds; the HTTP layer answers 415 for
+    /// others.
     Strategic(Bytes),
-    /// `application/apply-patch+yaml`
+    /// `application/apply-patch+yaml`.
     Apply {
         /// The applied configuration.
         input: Input,
-        /// `force=true`
+        /// `force=true`.
         force: bool,
     },
 }
 
-/// Parameters of a list, as texts of the query; empty for absent ones.
+/// Parameters of a list, as in the query; empty if absent.
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
-    /// `labelSelector`
+    /// `labelSelector`.
     pub label_selector: String,
-    /// `fieldSelector`
+    /// `fieldSelector`.
     pub field_selector: String,
-    /// `limit`; 0 and below: no limit.
+    /// `limit`. 0 and negative numbers mean no limit.
     pub limit: i64,
-    /// `continue`
+    /// `continue`.
     pub continue_token: String,
-    /// `resourceVersion`
+    /// `resourceVersion`.
     pub resource_version: String,
-    /// `resourceVersionMatch`
+    /// `resourceVersionMatch`.
     pub resource_version_match: String,
-    /// `sendInitialEvents`, which is refused: lists have no events.
+    /// `sendInitialEvents`. It is refused, because a list has no events.
     pub send_initial_events: Option<bool>,
 }
 
-/// Parameters of a watch, as texts of the query; empty for absent ones. The time limit is the caller's.
+/// Parameters of a watch, as in the query; empty if absent. The caller enforces the timeout.
 #[derive(Debug, Clone, Default)]
 pub struct WatchOptions {
-    /// `labelSelector`
+    /// `labelSelector`.
     pub label_selector: String,
-    /// `fieldSelector`
+    /// `fieldSelector`.
     pub field_selector: String,
-    /// `resourceVersion`
+    /// `resourceVersion`.
     pub resource_version: String,
-    /// `resourceVersionMatch`
+    /// `resourceVersionMatch`.
     pub resource_version_match: String,
-    /// `allowWatchBookmarks`
+    /// `allowWatchBookmarks`.
     pub bookmarks: bool,
-    /// `sendInitialEvents`, when given.
+    /// `sendInitialEvents`, if given.
     pub send_initial_events: Option<bool>,
 }
 
-/// What must hold of the object for a deletion to happen.
+/// Preconditions of a deletion: the values that the stored object must have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preconditions {
-    /// The UID.
+    /// The required UID.
     pub uid: Option<String>,
-    /// The `resourceVersion`.
+    /// The required `resourceVersion`.
     pub resource_version: Option<String>,
 }
 
 /// `propagationPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// The owner stays until its dependents are gone.
+    /// The owner stays until its dependents are deleted.
     Foreground,
-    /// The owner goes at once, its dependents after it.
+    /// The owner is deleted at once, its dependents after it.
     Background,
-    /// The dependents lose their owner and stay.
+    /// The dependents stay; their owner reference is removed.
     Orphan,
 }
 
-/// `metav1.DeleteOptions`, from the query and the body. Serving has validated the enumerations.
+/// `metav1.DeleteOptions`, from the query and the body. The HTTP layer has validated the enumerations.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
-    /// `gracePeriodSeconds`
+    /// `gracePeriodSeconds`.
     pub grace_period_seconds: Option<i64>,
-    /// `preconditions`
+    /// `preconditions`.
     pub preconditions: Preconditions,
-    /// `propagationPolicy`
+    /// `propagationPolicy`.
     pub propagation: Option<Propagation>,
-    /// `orphanDependents`, the older spelling.
+    /// `orphanDependents`, the deprecated form of `propagationPolicy`.
     pub orphan_dependents: Option<bool>,
 }

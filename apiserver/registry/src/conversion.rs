@@ -1,6 +1,6 @@
-//! Conversion by webhook: the ConversionReview that goes out, and what may come back.
+//! Conversion by webhook: builds ConversionReviews and validates the answers.
 //!
-//! The rules and the words of failures are those of apiextensions-apiserver's `webhook_converter.go`.
+//! The rules and the error messages are those of apiextensions-apiserver's `webhook_converter.go`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use serde_json::{Map, Value, json};
 use crate::registry::Registry;
 use crate::webhook::WebhookClientConfig;
 
-/// How long a webhook may take for one review.
+/// Timeout of one review.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Objects in one review.
+/// Maximum number of objects in one review.
 const BATCH: usize = 200;
 
-/// Size of the objects that are kept converted, bytes; one more, and all are forgotten.
+/// Maximum total size of cached converted objects, in bytes. If an object would exceed it, the whole cache is cleared.
 const KEPT_BYTES: usize = 32 * 1024 * 1024;
 
 /// `spec.conversion` with the strategy `Webhook`.
 #[derive(Debug)]
 pub struct Conversion {
     client: Option<WebhookClientConfig>,
-    /// The version of ConversionReview that the webhook is sent: the first of its list that the server knows.
+    /// The version of ConversionReview to send: the first in `conversionReviewVersions` that this server supports.
     review: &'static str,
     kept: Mutex<Kept>,
 }
 
-/// Converted objects by revision and version: an object at a revision never changes.
+/// Cached converted objects by revision and `apiVersion`. An object at a given revision never changes.
 #[derive(Debug, Default)]
 struct Kept {
     objects: BTreeMap<(u64, String), Bytes>,
@@ -41,7 +41,7 @@ struct Kept {
 }
 
 impl Conversion {
-    /// Reads `spec.conversion`; `None` unless its strategy is `Webhook`.
+    /// Reads `spec.conversion`. Returns `None` unless its strategy is `Webhook`.
     pub(crate) fn parse(conversion: &Value) -> Option<Self> {
         if conversion["strategy"] != "Webhook" {
             return None;
@@ -60,12 +60,12 @@ impl Conversion {
         })
     }
 
-    /// An object that has been converted before.
+    /// Returns a converted object from the cache.
     pub(crate) fn kept(&self, revision: u64, api_version: &str) -> Option<Bytes> {
         self.kept.lock().objects.get(&(revision, api_version.to_owned())).cloned()
     }
 
-    /// Keeps a converted object.
+    /// Adds a converted object to the cache.
     pub(crate) fn keep(&self, revision: u64, api_version: &str, object: Bytes) {
         let mut kept = self.kept.lock();
         if kept.size + object.len() > KEPT_BYTES {
@@ -77,10 +77,10 @@ impl Conversion {
 }
 
 impl Registry {
-    /// Has the webhook convert objects of one kind, all in another version than `api_version`, to it.
+    /// Lets the webhook convert objects of one kind to `api_version`. All of them must be in another version.
     ///
     /// # Errors
-    /// 500, as kube-apiserver has it: `conversion webhook for … failed: …`.
+    /// 500 with the message of kube-apiserver: `conversion webhook for … failed: …`.
     pub(crate) async fn convert_by_webhook(
         &self,
         conversion: &Conversion,
@@ -107,7 +107,7 @@ impl Registry {
         Ok(converted)
     }
 
-    /// One review: the converted objects as they came back.
+    /// Sends one review and returns the converted objects as received.
     async fn review(
         &self,
         conversion: &Conversion,
@@ -125,7 +125,7 @@ impl Registry {
         let mut answer =
             self.call_webhook(client, TIMEOUT, &request).await.map_err(|error| error.to_string())?;
         let (kind, version) = (meta::kind(&answer), meta::api_version(&answer));
-        // The older version of the review never checked this, nor the UID.
+        // For `v1beta1`, kube-apiserver checks neither the kind and version of the answer nor its UID.
         let strict = conversion.review == "v1";
         if strict && (kind != "ConversionReview" || version != review_version) {
             return Err(format!(
@@ -157,14 +157,14 @@ impl Registry {
     }
 }
 
-/// As Go prints a `schema.GroupVersionKind`.
+/// Formats a `schema.GroupVersionKind` like Go.
 fn group_version_kind(api_version: &str, kind: &str) -> String {
     let (group, version) = meta::group_version(api_version);
     format!("{group}/{version}, Kind={kind}")
 }
 
-/// A webhook may change the version and everything below `spec`, `status` and their like; of `metadata` the labels and
-/// annotations only. What else it changes there is set back.
+/// Validates a converted object. A webhook may change `apiVersion` and everything outside `metadata`, and of `metadata`
+/// only labels and annotations; its other changes in `metadata` are reverted.
 fn check(original: &Value, mut answer: Value, api_version: &str, index: usize) -> Result<Value, String> {
     let invalid = |why: String| format!("invalid object at index {index}: {why}");
     let wanted = group_version_kind(api_version, "").replace(", Kind=", "");
@@ -191,7 +191,7 @@ fn check(original: &Value, mut answer: Value, api_version: &str, index: usize) -
     Ok(answer)
 }
 
-/// The original metadata with the converted labels and annotations.
+/// Returns the original metadata with the labels and annotations of the converted object.
 fn restored(original: &Value, answer: &Value) -> Result<Map<String, Value>, String> {
     let found = answer.get("metadata").ok_or("missing metadata in converted object")?;
     let go = go_type(found);

@@ -1,7 +1,7 @@
-//! Between the version that is stored and the one asked for.
+//! Conversion between the storage version and the requested version.
 //!
-//! Without a webhook that is done on the spot ([`text`], [`value`]); what a webhook converts is fetched first
-//! ([`Registry::view`]).
+//! Without a webhook, conversion is synchronous ([`text`], [`value`]). Objects that a webhook has to convert are
+//! converted beforehand ([`Registry::view`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::registry::Registry;
 use crate::storage::Entry;
 use crate::{document, events, keys, strategy};
 
-/// Whether the stored bytes are what clients of this version get.
+/// Returns whether clients of this version get the stored bytes unchanged.
 ///
-/// Bytes older than the schema lack its defaults (and may have fields that it no longer knows).
+/// Bytes that are older than the schema lack its defaults and may contain fields that the schema does not declare.
 pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
     served.version.name == served.definition.storage_version
         && keys::home(&served.definition).0 == served.definition.group
         && (served.definition.built_in || revision > served.resource.changed_at)
 }
 
-/// Stored text as clients of `served` see it, where no webhook is needed.
+/// Returns stored text as clients of `served` get it. The caller has ruled out that a webhook must convert it.
 fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
@@ -38,7 +38,8 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     }
 }
 
-/// A stored object, parsed, as clients of `served` see it, where no webhook is needed.
+/// Returns a stored object, parsed, as clients of `served` get it. The caller has ruled out that a webhook must convert
+/// it.
 pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Value> {
     let object = parse(stored)?;
     Some(if as_stored(served, revision) { object } else { from_storage(served, object) })
@@ -52,8 +53,8 @@ fn no_json() -> Status {
     Status::internal("a stored object is no JSON")
 }
 
-/// A stored object as the schema of the version that it was stored in has it today. That version may be an older one than
-/// what is stored now.
+/// Applies the current schema of the version in which the object is stored: prunes and defaults. That version can
+/// differ from the current storage version.
 fn read(definition: &Definition, object: &mut Value) {
     let (_, version) = meta::group_version(meta::api_version(object));
     let known = definition.version(version).or_else(|| definition.version(&definition.storage_version));
@@ -71,8 +72,8 @@ fn from_storage(served: &Served, mut object: Value) -> Value {
     in_version(&served.definition, &served.version, object)
 }
 
-/// `object` under another version of its resource: the `None` conversion changes `apiVersion` only, and fields that
-/// the version does not know go.
+/// Returns `object` in another version of its resource. The conversion strategy `None` changes only `apiVersion` and
+/// removes fields that the version does not declare.
 fn in_version(definition: &Definition, version: &Version, mut object: Value) -> Value {
     if definition.built_in {
         return strategy::in_version(definition, &version.name, object);
@@ -84,25 +85,26 @@ fn in_version(definition: &Definition, version: &Version, mut object: Value) -> 
     object
 }
 
-/// Stored objects as clients of one version see them: what a webhook had to convert is here, by revision.
+/// Stored objects as clients of one version get them. Contains, by revision, the objects that a webhook had to convert.
 pub(crate) struct View(BTreeMap<u64, Bytes>);
 
 impl View {
-    /// The object as clients see it.
+    /// Returns the object as clients get it.
     pub(crate) fn text(&self, served: &Served, stored: &Bytes, revision: u64) -> Bytes {
         self.0.get(&revision).cloned().unwrap_or_else(|| text(served, stored, revision))
     }
 
-    /// The object when a webhook converted it.
+    /// Returns the object if a webhook converted it.
     pub(crate) fn converted(&self, revision: u64) -> Option<&Bytes> {
         self.0.get(&revision)
     }
 }
 
-/// 500 for an object that was stored in a version that its definition has dropped since: nobody can say what its fields mean.
+/// Refuses an object that is stored in a version that its definition does not contain: the schema of its fields is
+/// unknown.
 ///
 /// # Errors
-/// That, in the words of kube-apiserver.
+/// 500 with the message of kube-apiserver.
 pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status> {
     if served.definition.built_in || as_stored(served, entry.revision) {
         return Ok(());
@@ -117,10 +119,10 @@ pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status
 }
 
 impl Registry {
-    /// Prepares stored objects for clients of `served`; asks the webhook once for all of them.
+    /// Prepares stored objects for clients of `served`. Calls the webhook once for all of them.
     ///
     /// # Errors
-    /// The webhook's failure.
+    /// If the webhook fails.
     pub(crate) async fn view(
         &self,
         served: &Served,
@@ -151,21 +153,22 @@ impl Registry {
         Ok(view)
     }
 
-    /// What a list needs of [`Self::view`].
+    /// Like [`Self::view`], for the objects of a list.
     pub(crate) async fn list_view(&self, served: &Served, stored: &[Arc<Stored>]) -> Result<View, Status> {
         self.view(served, stored.iter().map(|entry| (&entry.value, entry.mod_revision.0))).await
     }
 
-    /// One stored object as clients of `served` see it.
+    /// Returns one stored object as clients of `served` get it.
     ///
     /// # Errors
-    /// The webhook's failure.
+    /// If the webhook fails.
     pub(crate) async fn show(&self, served: &Served, stored: &Bytes, revision: u64) -> Result<Bytes, Status> {
         let view = self.view(served, std::iter::once((stored, revision))).await?;
         Ok(view.text(served, stored, revision))
     }
 
-    /// As [`Self::show`], for text that no revision of the store has: a dry run's, or that of an object that is gone.
+    /// Like [`Self::show`], for an object without a revision in the store: the result of a dry run, or a deleted
+    /// object.
     pub(crate) async fn show_unstored(&self, served: &Served, text: Bytes) -> Result<Bytes, Status> {
         if served.definition.conversion.is_none() {
             return Ok(self::text(served, &text, u64::MAX));
@@ -178,10 +181,10 @@ impl Registry {
         Ok(document::text(&object))
     }
 
-    /// An object under another version of its resource.
+    /// Returns an object in another version of its resource.
     ///
     /// # Errors
-    /// The webhook's failure.
+    /// If the webhook fails.
     pub(crate) async fn in_version(
         &self,
         definition: &Definition,
@@ -198,10 +201,10 @@ impl Registry {
         Ok(in_version(definition, version, object))
     }
 
-    /// One stored object, parsed, as clients of `served` see it.
+    /// Returns one stored object, parsed, as clients of `served` get it.
     ///
     /// # Errors
-    /// The webhook's failure.
+    /// If the webhook fails.
     pub(crate) async fn read(&self, served: &Served, entry: &Entry) -> Result<Value, Status> {
         if served.definition.conversion.is_none() {
             return value(served, &entry.value, entry.revision).ok_or_else(no_json);
@@ -209,10 +212,10 @@ impl Registry {
         parse(&self.show(served, &entry.value, entry.revision).await?).ok_or_else(no_json)
     }
 
-    /// An object in the version of `served` as it is stored.
+    /// Converts an object from the version of `served` to the storage version.
     ///
     /// # Errors
-    /// The webhook's failure.
+    /// If the webhook fails.
     pub(crate) async fn to_storage(&self, served: &Served, mut object: Value) -> Result<Value, Status> {
         let definition = &served.definition;
         if keys::home(definition).0 != definition.group {
@@ -234,7 +237,8 @@ impl Registry {
         } else if let Some(map) = object.as_object_mut() {
             map.insert("apiVersion".into(), stored_as.into());
         }
-        // The answer to the write is read back from what is stored: its fields and defaults show in every version.
+        // The answer to the write is read back from the store, so pruning and defaults of the storage version apply to
+        // every version.
         if let Some(storage) = definition.version(&definition.storage_version) {
             machinery::schema::prune(&storage.schema, &mut object);
             machinery::schema::default(&storage.schema, &mut object);

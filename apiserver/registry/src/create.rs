@@ -1,4 +1,4 @@
-//! Creating objects.
+//! Creation of objects.
 
 use machinery::meta;
 use machinery::names;
@@ -15,11 +15,11 @@ use crate::strategy::Generation;
 use crate::write::{self, Target};
 use crate::{decode, object_meta};
 
-/// How often a taken generated name is drawn again.
+/// Maximum number of generated names that are tried if a name is taken.
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Creates an object. Custom objects may be posted to a path with a name, which means nothing then.
+    /// Creates an object. If a client posts a custom object to a path with a name, that name is ignored.
     ///
     /// # Errors
     /// 400, 403, 404 for the namespace, 409 `AlreadyExists`, 422.
@@ -49,7 +49,7 @@ impl Registry {
         Self::check_definition(&target, meta::name(&object))?;
         context.warnings.extend(object_meta::dedup_owners(&mut object));
         forget_system_fields(&mut object);
-        // What rules add is not the client's.
+        // Fields that admission adds are not owned by the client.
         if matches!(ownership, Ownership::Note) {
             object = self.note(context, &target, None, object).await?;
         }
@@ -61,7 +61,7 @@ impl Registry {
         self.try_create(context, &Target { name: &name, ..target }, object).await
     }
 
-    /// Creates an object under a generated name; draws again while it is taken.
+    /// Creates an object with a generated name. Generates another name while the name is taken.
     async fn create_generated(
         &self,
         context: &mut Context,
@@ -147,7 +147,7 @@ impl Registry {
         Ok(Written { object: self.show(served, &entry.value, entry.revision).await?, created: true })
     }
 
-    /// What the server sets, whatever the client wrote there.
+    /// Sets the system fields, and overwrites values of the client.
     fn system_fields(&self, object: &mut Value) {
         let uid = self.0.random.uid();
         let now = self.now();
@@ -167,7 +167,7 @@ impl Registry {
         served.strategy().name_generated(object);
     }
 
-    /// The namespace of a new object must exist and not be on its way out.
+    /// Checks that the namespace of a new object exists and is not terminating.
     fn check_namespace(&self, target: &Target<'_>, name: &str) -> Result<(), Status> {
         if !target.served.definition.namespaced || !self.0.options.housekeeping.namespaces {
             return Ok(());
@@ -197,7 +197,7 @@ impl Registry {
         Err(status)
     }
 
-    /// No new objects of a kind whose CustomResourceDefinition is being deleted.
+    /// Refuses new objects of a kind whose CustomResourceDefinition is being deleted.
     fn check_definition(target: &Target<'_>, name: &str) -> Result<(), Status> {
         if !target.served.resource.terminating {
             return Ok(());
@@ -207,14 +207,14 @@ impl Registry {
     }
 }
 
-/// Whether field ownership is to be noted, or an apply has done so.
+/// Whether field ownership is still to be recorded, or an apply has recorded it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ownership {
     Note,
     Applied,
 }
 
-/// What a client cannot set in a new object.
+/// Removes the fields that a client cannot set in a new object.
 fn forget_system_fields(object: &mut Value) {
     let Some(metadata) = meta::metadata_mut(object) else { return };
     for key in ["creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"] {
@@ -222,7 +222,7 @@ fn forget_system_fields(object: &mut Value) {
     }
 }
 
-/// The kind's preparation of a new object.
+/// Prepares a new object for its kind.
 fn prepare(served: &Served, object: &mut Value) {
     let strategy = served.strategy();
     if served.version.status
@@ -230,7 +230,7 @@ fn prepare(served: &Served, object: &mut Value) {
         && let Some(map) = object.as_object_mut()
     {
         map.remove("status");
-        // What is read back from the store has its defaults.
+        // An object that is read from the store has defaults, too.
         machinery::schema::default(&served.version.schema, object);
     }
     if strategy.generation() != Generation::Untouched

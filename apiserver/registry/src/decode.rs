@@ -1,5 +1,5 @@
-//! From a request's body to an object that the rest of the registry can rely on: types as the schema has them, no
-//! unknown fields, defaults filled in.
+//! Decodes request bodies to objects on which the rest of the registry can rely: types match the schema, unknown fields
+//! are removed, and defaults are set.
 
 use machinery::schema::Schema;
 use machinery::status::Status;
@@ -18,14 +18,14 @@ pub(crate) fn input(context: &mut Context, served: &Served, input: Input) -> Res
     Ok(object)
 }
 
-/// `Kind in version "v1" cannot be handled as a Kind: …`
+/// Returns the refusal `Kind in version "v1" cannot be handled as a Kind: …`.
 pub(crate) fn refused(served: &Served, problem: &str) -> Status {
     let kind = &served.definition.kind;
     let version = &served.version.name;
     Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {problem}"))
 }
 
-/// Reports what strict decoding found as `fieldValidation` asks for. The error is the sentence of the refusal.
+/// Reports the findings of strict decoding according to `fieldValidation`. The error is the message of the refusal.
 pub fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), String> {
     if problems.is_empty() {
         return Ok(());
@@ -38,8 +38,8 @@ pub fn strictness(context: &mut Context, problems: Vec<String>) -> Result<(), St
     Ok(())
 }
 
-/// Gives `object` the shape of its kind, defaults included. Answers what strict decoding has to say; the error is what
-/// is wrong with the types.
+/// Decodes `object` as its kind: checks types, removes unknown fields and sets defaults. Returns the findings of strict
+/// decoding; the error describes a value of a wrong type.
 pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
     let schema = &served.version.schema;
     let unknown = if crate::definition_writes::is_crd(served) {
@@ -58,8 +58,8 @@ pub(crate) fn shape(served: &Served, object: &mut Value) -> Result<Vec<String>, 
     Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
 }
 
-/// CustomResourceDefinitions hold schemas, whose structure no schema describes: only their `metadata` goes the way of
-/// other built-in kinds.
+/// Decodes a CustomResourceDefinition. No schema describes the schemas that it contains, so only `metadata` is decoded
+/// like that of other built-in kinds.
 fn definition(served: &Served, object: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = apiextensions::crd::decode(object)?;
     let Some(map) = object.as_object_mut() else { return Ok(unknown) };
@@ -73,7 +73,7 @@ fn definition(served: &Served, object: &mut Value) -> Result<Vec<String>, String
     Ok(unknown)
 }
 
-/// What Go writes as null when there is nothing: the nullable fields of a built-in kind.
+/// Adds null for absent nullable fields of a built-in kind, because Go writes them as null.
 pub(crate) fn write_nulls(schema: &Schema, object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     for (name, _) in schema.properties.iter().filter(|(_, field)| field.nullable) {
@@ -81,7 +81,7 @@ pub(crate) fn write_nulls(schema: &Schema, object: &mut Value) {
     }
 }
 
-/// `metadata` is always an object, and what Go leaves out when it is empty is not there.
+/// Makes `metadata` an object, and removes values that Go omits when they are empty.
 fn metadata(object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     let metadata = map.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
@@ -90,7 +90,7 @@ fn metadata(object: &mut Value) {
     }
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.remove("selfLink");
-        // An empty list of managedFields resets ownership.
+        // An empty list of `managedFields` resets field ownership.
         metadata.retain(|name, value| !empty(value) || name == "managedFields" && value.is_array());
         if metadata.get("generation").and_then(Value::as_i64) == Some(0) {
             metadata.remove("generation");
@@ -98,7 +98,7 @@ fn metadata(object: &mut Value) {
     }
 }
 
-/// Whether Go's `omitempty` drops the value (numbers and booleans aside).
+/// Returns whether Go's `omitempty` omits the value. Numbers and booleans are not considered.
 pub(crate) fn empty(value: &Value) -> bool {
     match value {
         Value::Null => true,

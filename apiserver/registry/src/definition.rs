@@ -1,6 +1,6 @@
-//! What is served: one [`Definition`] a resource, whether it is built in or comes from a
-//! CustomResourceDefinition. Built-in kinds are written as CustomResourceDefinitions too (`kinds/`),
-//! so there is one way in.
+//! The definitions of resources: one [`Definition`] for each resource that is built in or comes from a
+//! CustomResourceDefinition. Built-in kinds are read from files in the form of CustomResourceDefinitions (`kinds/`) or
+//! come from the table in `kinds.rs`.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -14,71 +14,74 @@ use serde_json::Value;
 use crate::context::Subresource;
 pub use crate::conversion::Conversion;
 
-/// A resource in all its versions.
+/// A resource with all its versions.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// API group, empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// The plural, which stands in paths.
+    /// The plural name, used in paths.
     pub plural: String,
-    /// The singular.
+    /// The singular name.
     pub singular: String,
-    /// The kind.
+    /// The kind of the objects.
     pub kind: String,
-    /// The list kind.
+    /// The kind of lists.
     pub list_kind: String,
-    /// `kubectl`'s short names.
+    /// Short names for `kubectl`.
     pub short_names: Vec<String>,
-    /// `kubectl get CATEGORY`.
+    /// Categories for `kubectl get CATEGORY`.
     pub categories: Vec<String>,
-    /// Whether objects live in namespaces.
+    /// Whether the objects are namespaced.
     pub namespaced: bool,
-    /// In order of preference, as discovery lists them.
+    /// The versions in order of preference, as in discovery.
     pub versions: Vec<Arc<Version>>,
-    /// Name of the version that is stored.
+    /// The name of the storage version.
     pub storage_version: String,
-    /// The verbs served on the resource itself, as discovery lists them. None: the kind is only what some subresource
-    /// takes, and has no path.
+    /// The verbs of the resource itself, as in discovery. Empty if the kind is only the body of a subresource and has
+    /// no path of its own.
     pub verbs: Vec<&'static str>,
-    /// Whether it is built in: strategic merge patch is served for these only.
+    /// Whether the kind is built in. Only built-in kinds support strategic merge patch.
     pub built_in: bool,
-    /// Where other versions come from, when a webhook converts; else only `apiVersion` differs.
+    /// The webhook that converts between versions. Without one, conversion changes only `apiVersion`.
     pub conversion: Option<Arc<Conversion>>,
-    /// Annotations of the CustomResourceDefinition: what its installer noted, for [`crate::Admission`] to go by.
+    /// Annotations of the CustomResourceDefinition. Its installer can store information for [`crate::Admission`] in
+    /// them.
     pub annotations: BTreeMap<String, String>,
 }
 
 /// One version of a resource.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// `v1beta2`
+    /// The name, for example `v1beta2`.
     pub name: String,
-    /// Whether clients may use it.
+    /// Whether clients can use the version.
     pub served: bool,
-    /// The warning for clients that use it, when it is deprecated.
+    /// The warning for clients that use the version, if it is deprecated.
     pub deprecation_warning: Option<String>,
-    /// What objects look like.
+    /// The schema of the objects.
     pub schema: Structure,
-    /// The schema as it was written, JSON text, for OpenAPI; empty where none was written. Text takes a fifth of what a tree does.
+    /// The schema as JSON text as in the CustomResourceDefinition, for OpenAPI; empty if there is none. Text takes a
+    /// fifth of the memory of a parsed tree.
     pub schema_text: Box<str>,
-    /// Columns of `kubectl get`; empty: only the age.
+    /// Columns of `kubectl get`. If empty, only the age is shown.
     pub columns: Vec<Column>,
-    /// Whether `/status` is served (then `status` is not written through the main path, and back).
+    /// Whether `/status` is served. If so, writes of the main resource do not change `status`, and writes of `/status`
+    /// do not change `spec`.
     pub status: bool,
-    /// `/scale`, when served.
+    /// The paths of `/scale`, if it is served.
     pub scale: Option<Scale>,
-    /// Further parts of the object that are read and written through paths of their own.
+    /// Other subresources that read and write the object.
     pub parts: &'static [Subresource],
-    /// JSON paths (`.spec.x`) that field selectors can use beside name and namespace.
+    /// JSON paths (such as `.spec.x`) that field selectors support in addition to name and namespace.
     pub selectable_fields: Vec<String>,
 }
 
 /// The schema of a version.
 #[derive(Debug, Clone)]
 pub enum Structure {
-    /// From a CustomResourceDefinition.
+    /// A schema from a CustomResourceDefinition.
     Written(Arc<CompiledSchema>),
-    /// That of a type which the server knows, made when it is first needed.
+    /// The schema of a type that is compiled into the server, built on first use.
     Known(Arc<LazySchema>),
 }
 
@@ -96,53 +99,53 @@ impl Deref for Structure {
 /// One printer column.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Heading.
+    /// The heading.
     pub name: String,
-    /// `string`, `integer`, `number`, `boolean`, `date`
+    /// `string`, `integer`, `number`, `boolean` or `date`.
     pub kind: String,
-    /// `name` for the first column of built-in kinds, mostly empty.
+    /// Empty for most columns; `name` for the first column of built-in kinds.
     pub format: String,
-    /// For `kubectl explain`-like clients.
+    /// A description for clients that show one.
     pub description: String,
-    /// 0: always shown; more: `-o wide`.
+    /// 0: always shown. Greater: only shown with `-o wide`.
     pub priority: i64,
-    /// Where the value stands, `.status.phase`.
+    /// The JSON path of the value, for example `.status.phase`.
     pub json_path: String,
 }
 
-/// Where `/scale` reads and writes.
+/// The JSON paths that `/scale` reads and writes.
 #[derive(Debug, Clone)]
 pub struct Scale {
-    /// `.spec.replicas`
+    /// For example `.spec.replicas`.
     pub spec_replicas_path: String,
-    /// `.status.replicas`
+    /// For example `.status.replicas`.
     pub status_replicas_path: String,
-    /// `.status.selector`, when there is one.
+    /// For example `.status.selector`; `None` if there is none.
     pub label_selector_path: Option<String>,
 }
 
 impl Definition {
-    /// Whether there are objects of the kind: reviews are answered and forgotten.
+    /// Returns whether objects of the kind are stored. Reviews, for example, are only answered.
     pub fn is_stored(&self) -> bool {
         self.verbs.contains(&"get")
     }
 
-    /// The version of that name, served or not.
+    /// Returns the version with the given name, even if it is not served.
     pub fn version(&self, name: &str) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.name == name)
     }
 
-    /// Its structure, when it is one that the server knows by itself, rather than a manifest's.
+    /// Returns the schema if it is compiled into the server and does not come from a manifest.
     pub(crate) fn known(&self) -> Option<Structure> {
         let version = self.versions.first()?;
         matches!(version.schema, Structure::Known(_)).then(|| version.schema.clone())
     }
 
-    /// `group/version`, or `version` for the core group.
+    /// Returns `group/version`, or only the version for the core group.
     pub fn api_version(&self, version: &str) -> String {
         if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
     }
 }
 
-/// An object as it was stored: JSON in the storage version.
+/// An object as it is stored: JSON in the storage version.
 pub type Object = Value;

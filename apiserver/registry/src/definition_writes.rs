@@ -1,5 +1,5 @@
-//! What follows from a write of a CustomResourceDefinition: its resource is served, changed, or no longer served, before
-//! the write is answered.
+//! Effects of writes of CustomResourceDefinitions: before the write is answered, the resource is served, changed or
+//! removed.
 
 use apiextensions::crd;
 use machinery::meta;
@@ -21,7 +21,8 @@ pub(crate) fn is_crd(served: &Served) -> bool {
     (served.definition.group.as_str(), served.definition.plural.as_str()) == CRDS
 }
 
-/// What a definition says and the names that it has, as a number. Another definition of the name is another one.
+/// Returns a hash of the UID, the spec and the accepted names. A definition that is deleted and created again gets
+/// another hash.
 pub(crate) fn shape(object: &Value) -> u64 {
     let said = [
         meta::uid(object).to_owned(),
@@ -32,18 +33,18 @@ pub(crate) fn shape(object: &Value) -> u64 {
 }
 
 impl Registry {
-    /// Called after every write of an object that stays.
+    /// Handles a created or updated object. Called after each such write.
     pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
         if is_crd(served) {
             self.serve(served, entry).await;
         }
     }
 
-    /// Called after an object is gone.
+    /// Handles a removed object. Called after each removal.
     pub(crate) async fn removed(&self, served: &Served, name: &str) {
         let Some((plural, group)) = name.split_once('.').filter(|_| is_crd(served)) else { return };
         self.redefine(|definitions| definitions.remove(group, plural));
-        // The names that are free now may be those that another definition waits for.
+        // Another definition may be waiting for a name that has become free.
         let (stored, _) = self.storage().range(&crate::keys::namespace(&served.definition, ""));
         for other in stored {
             let entry = Entry { revision: other.mod_revision.0, value: other.value.clone() };
@@ -61,16 +62,17 @@ impl Registry {
         }
     }
 
-    /// Sets the conditions of a CustomResourceDefinition as its controllers would, and serves what it defines.
+    /// Sets the conditions of a CustomResourceDefinition as its controllers would, and serves the resource that it
+    /// defines.
     async fn serve(&self, served: &Served, entry: &Entry) {
         let Ok(mut object) = machinery::decode::own::<Value>(&entry.value) else { return };
         let name = meta::name(&object).to_owned();
         let before = object["status"].clone();
         self.establish(&mut object);
         if object["status"] != before {
-            // A definition may be large, and many may be written at once: none is held while the disk works.
+            // Frees the object during the write: definitions can be large, and many can be written at the same time.
             drop(object);
-            // The write of the status comes back here, and serves.
+            // The write of the status calls `wrote` again, which serves the definition.
             let target = Target { served, namespace: "", name: &name, subresource: Subresource::Status };
             let mut context = Context::internal("kube-apiserver");
             let written = Box::pin(self.change(&mut context, &target, |_, live| {
@@ -100,7 +102,7 @@ impl Registry {
         }
     }
 
-    /// Brings the status up to date: accepted names and conditions.
+    /// Updates the status: accepted names and conditions.
     fn establish(&self, object: &mut Value) {
         let now = self.now();
         let taken = self.taken(object);
@@ -114,7 +116,7 @@ impl Registry {
         }
     }
 
-    /// The names that other resources of the group have.
+    /// Returns the names of other resources in the group.
     fn taken(&self, object: &Value) -> crd::Taken {
         let group = object["spec"]["group"].as_str().unwrap_or_default();
         let own = object["spec"]["names"]["plural"].as_str().unwrap_or_default();

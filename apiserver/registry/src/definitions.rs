@@ -1,4 +1,4 @@
-//! The resources that are served at one moment.
+//! A snapshot of the resources that are served.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,43 +14,44 @@ use crate::strategy::{self, Strategy};
 pub struct Served {
     /// The resource.
     pub definition: Arc<Definition>,
-    /// The version asked for.
+    /// The version of the request.
     pub version: Arc<Version>,
     pub(crate) resource: Arc<Resource>,
 }
 
-/// A resource with what the registry keeps beside its definition.
+/// A resource and the state that the registry keeps for it.
 pub(crate) struct Resource {
     pub(crate) definition: Arc<Definition>,
     pub(crate) strategy: Arc<dyn Strategy>,
-    /// Objects that were written up to this revision may lack what the schema of today would give them.
+    /// Objects that were written at or before this revision may lack defaults of the current schema.
     pub(crate) changed_at: u64,
-    /// Objects that are known to satisfy every rule of one version: by key, the revision and the version.
+    /// Objects that satisfy all rules of one version: by key, the revision of the object and the version.
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
-    /// The definition is being deleted: objects can't be created any more.
+    /// Whether the definition is being deleted, so that objects cannot be created.
     pub(crate) terminating: bool,
-    /// A number that changes with every change of the definition's spec or accepted names.
+    /// A hash that changes with each change of the definition's spec or accepted names.
     shape: u64,
 }
 
 impl Served {
-    /// For errors.
+    /// Returns the group and the plural, for errors.
     pub fn resource(&self) -> GroupResource<'_> {
         GroupResource { group: &self.definition.group, resource: &self.definition.plural }
     }
 
-    /// `group/version`, or `v1`.
+    /// Returns `group/version`, or only the version for the core group.
     pub fn api_version(&self) -> String {
         self.definition.api_version(&self.version.name)
     }
 
-    /// Whether what is stored under `key` at `revision` is known to satisfy the rules of this version as they are now.
+    /// Returns whether the object stored under `key` at `revision` is known to satisfy the current rules of this
+    /// version.
     pub(crate) fn holds(&self, key: &str, revision: u64) -> bool {
         let proven = self.resource.proven.lock();
         proven.get(key).is_some_and(|(at, version)| *at == revision && Arc::ptr_eq(version, &self.version))
     }
 
-    /// Notes whether what was stored under `key` at `revision` satisfies the rules of this version.
+    /// Records whether the object stored under `key` at `revision` satisfies the rules of this version.
     pub(crate) fn prove(&self, key: &str, revision: u64, holds: bool) {
         if !self.version.schema.has_rules || self.definition.built_in {
             return;
@@ -63,7 +64,7 @@ impl Served {
         }
     }
 
-    /// Whether the definition is unchanged since this was looked up, in all its versions.
+    /// Returns whether the definition, with all its versions, has not changed since this was looked up.
     pub(crate) fn is_current(&self, definitions: &Definitions) -> bool {
         let now = definitions.resource(&self.definition.group, &self.definition.plural);
         now.is_some_and(|now| now.shape == self.resource.shape)
@@ -74,16 +75,16 @@ impl Served {
     }
 }
 
-/// An unchanging snapshot of all resources.
+/// An immutable snapshot of all resources.
 #[derive(Clone, Default)]
 pub struct Definitions {
-    /// Rises with each change.
+    /// Incremented with each change.
     pub generation: u64,
     by_resource: BTreeMap<(String, String), Arc<Resource>>,
 }
 
 impl Definitions {
-    /// The resource, when that version of it is served.
+    /// Returns the resource, or `None` if this version of it is not served.
     pub fn served(&self, group: &str, version: &str, plural: &str) -> Option<Served> {
         let resource = self.resource(group, plural)?;
         let version = resource.definition.version(version).filter(|version| version.served)?;
@@ -94,7 +95,7 @@ impl Definitions {
         })
     }
 
-    /// The resource in the version that is stored.
+    /// Returns the resource in its storage version.
     pub(crate) fn stored(&self, group: &str, plural: &str) -> Option<Served> {
         let resource = self.resource(group, plural)?;
         let version = resource.definition.version(&resource.definition.storage_version)?;
@@ -109,22 +110,22 @@ impl Definitions {
         self.by_resource.get(&(group.to_owned(), plural.to_owned()))
     }
 
-    /// The resource, whatever its versions.
+    /// Returns the definition of the resource, even if none of its versions is served.
     pub fn get(&self, group: &str, plural: &str) -> Option<&Arc<Definition>> {
         self.resource(group, plural).map(|resource| &resource.definition)
     }
 
-    /// All resources, by group and plural.
+    /// Iterates over all resources, ordered by group and plural.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Definition>> {
         self.by_resource.values().map(|resource| &resource.definition)
     }
 
-    /// The resource that serves `kind` in `group`.
+    /// Returns the resource with the given `kind` in `group`.
     pub fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Definition>> {
         self.iter().find(|definition| definition.group == group && definition.kind == kind)
     }
 
-    /// `shape`: equal for definitions that say the same.
+    /// Adds or replaces a resource. `shape` is equal for definitions with the same spec and accepted names.
     pub(crate) fn insert(&mut self, definition: Definition, changed_at: u64, terminating: bool, shape: u64) {
         let key = (definition.group.clone(), definition.plural.clone());
         let strategy = strategy::of(&definition);

@@ -1,4 +1,4 @@
-//! Deleting objects: at once, or marked and held by finalizers.
+//! Deletion of objects: at once, or delayed by finalizers or a grace period.
 
 use chrono::{DateTime, Utc};
 use futures::stream::{FuturesOrdered, StreamExt};
@@ -19,16 +19,16 @@ use crate::write::Target;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
-/// How often a deletion is tried again when a change comes between.
+/// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
-/// Deletions of one collection that are under way at a time.
+/// Maximum number of concurrent deletions for one `deletecollection`.
 const DELETIONS_AT_ONCE: usize = 32;
 
 impl Registry {
-    /// Deletes an object, or marks it deleted while finalizers hold it.
+    /// Deletes an object, or marks it as deleted if finalizers or a grace period delay its removal.
     ///
     /// # Errors
-    /// 404, 409 for preconditions.
+    /// 404; 409 for preconditions.
     pub async fn delete(
         &self,
         context: &mut Context,
@@ -56,7 +56,7 @@ impl Registry {
     ) -> Result<Deleted, Failure> {
         let served = target.served;
         let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        // The server itself can get rid of it.
+        // The server itself may delete such objects.
         if context.user.name != INTERNAL {
             convert::check_version(served, &entry)?;
         }
@@ -116,7 +116,7 @@ impl Registry {
         Ok(Deleted::Object { object, accepted: false })
     }
 
-    /// Deletes what a list selects, and answers the list.
+    /// Deletes the objects that a list selects, and returns the list.
     ///
     /// # Errors
     /// Those of [`Self::list`] and [`Self::delete`].
@@ -129,13 +129,13 @@ impl Registry {
         list: &ListOptions,
     ) -> Result<List, Status> {
         let mut list = list.clone();
-        // A real server lists in pages here, and a page of a revision is that revision.
+        // A real API server lists in pages here, and pages match a given revision exactly.
         if list.resource_version_match.is_empty() && !matches!(list.resource_version.as_str(), "" | "0") {
             list.resource_version_match = "Exact".into();
         }
         let selected = self.list(context, served, namespace, &list).await?;
         let single = Context { warnings: Vec::new(), ..context.clone() };
-        // Several at a time share a commit.
+        // Concurrent deletions share a commit.
         let mut deletions = FuturesOrdered::new();
         let mut items = selected.items.iter();
         loop {
@@ -156,7 +156,7 @@ impl Registry {
         Ok(selected)
     }
 
-    /// With it, the warnings.
+    /// Deletes one item and also returns the warnings.
     async fn delete_item(
         &self,
         mut context: Context,
@@ -169,18 +169,19 @@ impl Registry {
     }
 }
 
-/// When a deleted object ends, unless finalizers hold it.
+/// The time at which a deleted object is removed, unless finalizers delay it.
 enum End {
-    /// At once: its kind has no grace period, or the period is over.
+    /// At once: the kind has no grace period, or the period is over.
     Now,
-    /// It is noted how long it may take; `seconds` 0: it is noted, and ends at once.
+    /// After a grace period, which is recorded in the object. With `seconds` 0, the period is recorded and the object
+    /// is removed at once.
     Until { time: DateTime<Utc>, seconds: i64 },
-    /// An earlier deletion is waited for, which this one does not shorten.
+    /// After the grace period of an earlier deletion, which this deletion does not shorten.
     Pending,
 }
 
 impl End {
-    /// A deletion that is under way can be shortened and nothing else.
+    /// Determines the end of the object. If a deletion is in progress already, its period can only be shortened.
     fn of(strategy: &dyn Strategy, object: &Value, asked: Option<i64>, now: DateTime<Utc>) -> Self {
         let asked = asked.map(|seconds| if seconds < 0 { 1 } else { seconds });
         let Some(period) = strategy.grace_period(object, asked) else { return Self::Now };
@@ -194,7 +195,8 @@ impl End {
             _ if current == 0 => Self::Now,
             Some(asked) if asked < current => {
                 let time = deleted + chrono::Duration::seconds(asked - current);
-                // Who ends the object has to hear of it, however late it is.
+                // The kubelet must see the change before the object is removed, even if the shorter period is over
+                // already.
                 let seconds = if time < now { asked.min(1) } else { asked };
                 Self::Until { time: time.max(now), seconds }
             }
@@ -203,7 +205,7 @@ impl End {
     }
 }
 
-/// Notes the deletion: when the object ends and how long that may take. The generation rises with the first one.
+/// Records the deletion timestamp and the grace period. The first deletion increments the generation.
 fn mark(strategy: &dyn Strategy, object: &mut Value, time: DateTime<Utc>, seconds: i64) {
     let generation = meta::generation(object);
     let Some(metadata) = meta::metadata_mut(object) else { return };
@@ -220,7 +222,7 @@ fn mark(strategy: &dyn Strategy, object: &mut Value, time: DateTime<Utc>, second
 
 fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
     let definition = &target.served.definition;
-    // Kinds with a deletion of their own have words of their own.
+    // Kinds without graceful deletion have different messages.
     if !target.served.strategy().graceful() {
         return check_plainly(target, object, options);
     }
@@ -266,11 +268,11 @@ fn check_plainly(target: &Target<'_>, object: &Value, options: &DeleteOptions) -
     Ok(())
 }
 
-/// What somebody hears who deletes a Job and does not say what to do with its pods.
+/// The warning for a client that deletes a Job without a propagation policy.
 const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
                              to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/// The finalizers of the garbage collector follow the propagation that is asked for.
+/// Sets the finalizers of the garbage collector according to the requested propagation policy.
 fn set_finalizers(object: &mut Value, options: &DeleteOptions, orphans_by_default: bool) {
     let current: Vec<&str> = meta::finalizers(object).collect();
     let orphan = match (options.orphan_dependents, options.propagation) {
@@ -305,7 +307,7 @@ fn set_finalizers(object: &mut Value, options: &DeleteOptions, orphans_by_defaul
     }
 }
 
-/// The `Status` of a deletion that is complete.
+/// Returns the `Status` of a completed deletion.
 fn success(served: &Served, name: &str, uid: &str) -> Value {
     let mut details = json!({"name": name, "kind": served.definition.plural, "uid": uid});
     if !served.definition.group.is_empty() {

@@ -1,4 +1,4 @@
-//! An object on its way to the store: serialised once, with a gap for the revision, which only the commit knows.
+//! An object for the store: serialized once, with a gap for the revision, which is only known at the commit.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,24 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Serialised JSON without `metadata.resourceVersion`, and where that goes.
+/// Serialized JSON without `metadata.resourceVersion`, and the position of that field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Document {
     text: Vec<u8>,
     /// Offset of the gap: just before the first key of `metadata` that sorts after `resourceVersion`.
     gap: usize,
-    /// Whether a key follows the gap (a comma goes behind) and whether one stands before it (a comma goes before).
+    /// Whether a key of `metadata` precedes the gap (`before`) and whether one follows it (`after`). Both decide where
+    /// a comma is needed.
     before: bool,
     after: bool,
-    /// It has a `deletionTimestamp`.
+    /// Whether the object has a `deletionTimestamp`.
     terminating: bool,
 }
 
 const FIELD: &str = "resourceVersion";
 
 impl Document {
-    /// Serialises `object`; its own `resourceVersion`, if any, is left out.
+    /// Serializes `object` without its `resourceVersion`.
     pub(crate) fn new(object: &Value) -> Self {
         let mut document =
             Self { text: Vec::with_capacity(1024), gap: 0, before: false, after: false, terminating: false };
@@ -46,7 +47,7 @@ impl Document {
         document
     }
 
-    /// From JSON text in which `metadata` is an object.
+    /// Reads JSON text in which `metadata` is an object. Returns `None` if it cannot be parsed.
     pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
         let map: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
         let mut document = Self {
@@ -75,7 +76,7 @@ impl Document {
         Some(document)
     }
 
-    /// Whether the object is being deleted.
+    /// Returns whether the object is being deleted.
     pub(crate) fn is_terminating(&self) -> bool {
         self.terminating
     }
@@ -117,7 +118,7 @@ impl Document {
         self.text.push(b':');
     }
 
-    /// The text with `resourceVersion` as that revision.
+    /// Returns the text with `revision` as `resourceVersion`.
     pub(crate) fn at(&self, revision: u64) -> Bytes {
         let mut text = Vec::with_capacity(self.text.len() + 40);
         text.extend_from_slice(&self.text[..self.gap]);
@@ -125,7 +126,7 @@ impl Document {
             text.push(b',');
         }
         text.extend_from_slice(format!("\"{FIELD}\":\"{revision}\"").as_bytes());
-        // Where a key follows and another stands before, the comma between the two is already there.
+        // If keys precede and follow the gap, the text already contains the comma between them.
         if self.after && !self.before {
             text.push(b',');
         }
@@ -133,7 +134,7 @@ impl Document {
         Bytes::from(text)
     }
 
-    /// The text without a `resourceVersion`, as a dry run answers a creation.
+    /// Returns the text without `resourceVersion`, as in the answer to a dry-run creation.
     pub(crate) fn unversioned(&self) -> Bytes {
         Bytes::copy_from_slice(&self.text)
     }
@@ -144,7 +145,7 @@ fn write(text: &mut Vec<u8>, value: &Value) {
     let _ = serde_json::to_writer(text, value);
 }
 
-/// JSON text of `object`.
+/// Returns the JSON text of `object`.
 pub(crate) fn text(object: &Value) -> Bytes {
     let mut text = Vec::with_capacity(1024);
     write(&mut text, object);

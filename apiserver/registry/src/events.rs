@@ -1,8 +1,9 @@
-//! The two shapes of an Event: `events.k8s.io` and core. They are one object, stored in the core's shape.
+//! Conversion between the `events.k8s.io` and core versions of Event. They are the same objects, stored in the core
+//! version.
 
 use serde_json::{Map, Value};
 
-/// Names that differ: core, events.k8s.io.
+/// Fields with different names: core, `events.k8s.io`.
 const NAMES: [(&str, &str); 6] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -18,14 +19,14 @@ fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
-/// From the stored shape.
+/// Converts from the stored core version.
 pub(crate) fn from_core(object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     for (core, new) in NAMES {
         rename(map, core, new);
     }
     rename(map, "count", "deprecatedCount");
-    // The newer type leaves these out when they are empty, the core's type does not.
+    // `events.k8s.io` omits these fields when they are empty, the core version does not.
     for field in ["reportingController", "reportingInstance", "action", "reason", "note"] {
         if map.get(field).is_some_and(|value| value == "") {
             map.remove(field);
@@ -34,7 +35,7 @@ pub(crate) fn from_core(object: &mut Value) {
     map.insert("apiVersion".into(), "events.k8s.io/v1".into());
 }
 
-/// To the stored shape.
+/// Converts to the stored core version.
 pub(crate) fn to_core(object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     for (core, new) in NAMES {

@@ -1,4 +1,4 @@
-//! From a CustomResourceDefinition to the [`Definition`] that serves it.
+//! Builds the [`Definition`] that serves the resource of a CustomResourceDefinition.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::definition::{Column, Definition, Scale, Structure, Version};
 pub(crate) const VERBS: [&str; 8] =
     ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-/// Reads a CustomResourceDefinition that is valid and complete (defaults filled in).
+/// Reads a CustomResourceDefinition, which must be valid and contain its defaults.
 ///
 /// # Errors
-/// What is missing or malformed, with the path.
+/// Describes the missing or malformed field, with its path.
 pub fn from_crd(crd: &Value) -> Result<Definition, String> {
     let spec = &crd["spec"];
     let names = &spec["names"];
@@ -65,13 +65,14 @@ pub fn from_crd(crd: &Value) -> Result<Definition, String> {
     })
 }
 
-/// All of them, or those that a built-in kind names.
+/// Returns the verbs that a built-in kind lists, or all verbs if there is no list.
 fn verbs(named: &Value) -> Vec<&'static str> {
     let Some(named) = named.as_array() else { return VERBS.to_vec() };
     VERBS.into_iter().filter(|verb| named.iter().any(|one| one == verb)).collect()
 }
 
-/// GA before beta before alpha, higher numbers first; anything else after them.
+/// Returns the sort priority of a version name: GA before beta before alpha, then higher numbers first, then all other
+/// names.
 fn priority(name: &str) -> (u8, u64, u64) {
     let Some(rest) = name.strip_prefix('v') else { return (0, 0, 0) };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -89,7 +90,8 @@ fn priority(name: &str) -> (u8, u64, u64) {
     }
 }
 
-/// The best version that is served, not deprecated, and better than `source`: clients should use it instead.
+/// Returns the best version that clients should use instead of `source`: it is served, not deprecated, and has a higher
+/// priority.
 fn better(spec: &Value, source: &Value) -> Option<String> {
     let own = priority(source["name"].as_str()?);
     let versions = spec["versions"].as_array()?.iter();

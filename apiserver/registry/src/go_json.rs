@@ -1,6 +1,6 @@
-//! JSON as Go's decoder complains about it.
+//! JSON errors with the messages of Go's decoder.
 
-/// What Go's decoder says about text that is no JSON object at all.
+/// Returns the message of Go's decoder for text that is not a JSON object.
 pub(crate) fn error(bytes: &[u8]) -> String {
     match bytes.first() {
         None => "unexpected end of JSON input".into(),

@@ -1,6 +1,7 @@
-//! Go's words for what is wrong with a time.
+//! Parsing of times with the error messages of Go.
 
-/// Writes a time as the API keeps it: in UTC, in whole seconds or with six digits of them.
+/// Converts a time to the form in which the API stores it: in UTC, with whole seconds or (`micro`) six fractional
+/// digits.
 pub(crate) fn canonical(text: &mut String, micro: bool) {
     let length = if micro { "2006-01-02T15:04:05.000000Z".len() } else { "2006-01-02T15:04:05Z".len() };
     if text.len() == length && text.ends_with('Z') {
@@ -12,10 +13,10 @@ pub(crate) fn canonical(text: &mut String, micro: bool) {
     }
 }
 
-/// Checks `text` against one of the two layouts of the API: `metav1.Time` or `metav1.MicroTime`.
+/// Checks `text` against one of the two layouts of the API, `metav1.Time` or `metav1.MicroTime`.
 ///
 /// # Errors
-/// Go's sentence: which part of the layout the text fails at.
+/// Go's message, which names the part of the layout that does not match.
 pub(crate) fn check(text: &str, layout: &str) -> Result<(), String> {
     let fail = |value: &str, element: &str| {
         Err(format!("parsing time \"{text}\" as \"{layout}\": cannot parse \"{value}\" as \"{element}\""))

@@ -1,8 +1,9 @@
-//! Where objects stand in the store: `/registry/<group>/<resource>/<namespace>/<name>`.
+//! The keys of objects in the store: `/registry/<group>/<resource>/<namespace>/<name>`.
 
 use crate::definition::Definition;
 
-/// The group and plural under which a resource is stored: its own, but for the two groups that share Events.
+/// Returns the group and plural under which a resource is stored: its own, except that both groups with Events share
+/// one location.
 pub(crate) fn home(definition: &Definition) -> (&str, &str) {
     match (definition.group.as_str(), definition.plural.as_str()) {
         ("events.k8s.io", "events") if definition.built_in => ("", "events"),
@@ -10,7 +11,7 @@ pub(crate) fn home(definition: &Definition) -> (&str, &str) {
     }
 }
 
-/// The prefix of the objects in one namespace; all of them for the empty one.
+/// Returns the prefix of the objects in one namespace, or of all objects if `namespace` is empty.
 pub(crate) fn namespace(definition: &Definition, namespace: &str) -> String {
     let (group, plural) = home(definition);
     let group = if group.is_empty() { "core" } else { group };
@@ -21,14 +22,14 @@ pub(crate) fn namespace(definition: &Definition, namespace: &str) -> String {
     }
 }
 
-/// The key of one object.
+/// Returns the key of one object.
 pub(crate) fn object(definition: &Definition, namespace: &str, name: &str) -> String {
     let mut key = self::namespace(definition, namespace);
     key.push_str(name);
     key
 }
 
-/// The key that a real server's messages name.
+/// Returns the key as it appears in error messages of a real API server.
 pub(crate) fn shown(definition: &Definition, namespace: &str, name: &str) -> String {
     let group = match (definition.built_in, definition.group.as_str()) {
         (true, "apiextensions.k8s.io" | "apiregistration.k8s.io") | (false, _) => {
@@ -40,7 +41,7 @@ pub(crate) fn shown(definition: &Definition, namespace: &str, name: &str) -> Str
     format!("/registry/{group}{}/{namespace}{name}", definition.plural)
 }
 
-/// Group, resource, namespace and name of a key.
+/// Splits a key into group, resource, namespace and name.
 pub(crate) fn split(key: &str) -> (&str, &str, &str, &str) {
     let mut parts = key.strip_prefix("/registry/").unwrap_or(key).split('/');
     let group = match parts.next().unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! Kinds that are stored and listed although nothing in this server acts on them: what manifests of providers hold, and
-//! what clients list. Their structure is that of [`machinery::types`].
+//! Kinds that the server stores and lists but does not act on, because manifests of providers contain them or clients
+//! list them. Their structure comes from [`machinery::types`].
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -10,12 +10,12 @@ use crate::context::Subresource;
 use crate::definition::{Definition, Scale, Structure, Version};
 use crate::from_crd::VERBS;
 
-/// One kind, and what of its behaviour can be said in a word.
+/// A built-in kind with its names, its scope and the properties that differ from kind to kind.
 pub(crate) struct Kind {
     pub(crate) group: &'static str,
-    /// What is stored, and preferred.
+    /// The version that is stored and preferred, for example `v1`.
     pub(crate) version: &'static str,
-    /// Further versions that are served.
+    /// Other versions that are served.
     older: &'static [&'static str],
     pub(crate) kind: &'static str,
     pub(crate) plural: &'static str,
@@ -25,17 +25,17 @@ pub(crate) struct Kind {
     pub(crate) status: bool,
     scale: bool,
     verbs: &'static [&'static str],
-    /// Further parts of the object that are written through paths of their own.
+    /// Subresources beside `status` and `scale`, for example `/approval`.
     parts: &'static [Subresource],
-    /// Whether its generation counts changes.
+    /// Whether the server increments `metadata.generation` at each change of the spec.
     pub(crate) generation: bool,
-    /// Whether PUT may leave the `resourceVersion` out.
+    /// Whether a PUT may omit `metadata.resourceVersion`.
     pub(crate) unconditional: bool,
-    /// Whether PUT creates what is not there.
+    /// Whether a PUT creates an object that does not exist.
     pub(crate) create_on_update: bool,
-    /// Whether a deletion answers with the object.
+    /// Whether a DELETE responds with the deleted object instead of a `Status`.
     pub(crate) returns_deleted: bool,
-    /// Field selectors beside name and namespace.
+    /// Fields that field selectors may use beside `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: &'static [&'static str],
 }
 
@@ -75,7 +75,7 @@ impl Kind {
         Self { status: true, ..self }
     }
 
-    /// It is answered and never stored.
+    /// The kind only has `create`; its objects are never stored.
     const fn answered(self) -> Self {
         Self { verbs: &["create"], ..self }
     }
@@ -120,7 +120,7 @@ impl Kind {
         Self { selectable, ..self }
     }
 
-    /// The name of its type.
+    /// Returns the name of the type in [`machinery::types`].
     pub(crate) fn type_name(&self) -> String {
         types::name_of(self.group, self.version, self.kind)
     }
@@ -166,7 +166,7 @@ impl Kind {
     }
 }
 
-/// What everybody hears who uses Endpoints.
+/// The warning for each request for `Endpoints`.
 const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
@@ -235,12 +235,12 @@ static KINDS: [Kind; 48] = [
     kind(ADMISSION, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional(),
 ];
 
-/// The kind behind a definition.
+/// Returns the kind of a definition, or `None` if the definition is not of a built-in kind.
 pub(crate) fn find(definition: &Definition) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.group == definition.group && kind.plural == definition.plural)
 }
 
-/// The definitions, made once for all registries of the process.
+/// Returns the definitions of all kinds, built once for all registries of the process.
 pub(crate) fn definitions() -> &'static [Definition] {
     static DEFINITIONS: LazyLock<Vec<Definition>> =
         LazyLock::new(|| KINDS.iter().map(Kind::definition).collect());

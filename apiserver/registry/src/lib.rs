@@ -1,7 +1,7 @@
-//! What a verb does to an object: definitions, strategies, housekeeping.
+//! The implementation of the API verbs: definitions of resources, strategies of kinds, admission and housekeeping.
 //!
-//! [`Registry`] is the whole interface. Whoever speaks HTTP finds the resource with
-//! [`Registry::served`], fills in a [`Context`], and calls one verb:
+//! [`Registry`] is the whole interface. The HTTP layer finds the resource with [`Registry::served`], fills in a
+//! [`Context`], and calls one verb:
 //!
 //! ```no_run
 //! # use registry::{Context, Input, Registry};
@@ -14,14 +14,14 @@
 //! # }
 //! ```
 //!
-//! - Objects come in as parsed [`Input`]s in the request's version and leave as [`bytes::Bytes`]: JSON in the version of
-//!   the [`Served`] that was passed, mostly the very bytes that are stored.
-//! - `namespace` is empty for cluster-scoped resources, and for lists and watches over all namespaces.
-//! - Every error is a [`machinery::status::Status`] ready for the wire. Warnings gather in [`Context::warnings`], also
-//!   when the verb fails.
-//! - The caller has decoded the body and checked that its `apiVersion` and `kind` are those of the [`Served`] (the words
-//!   of those errors quote the text); wrong types inside known fields, unknown fields and everything else is found here.
-//! - Authorisation has happened before; admission happens inside, through [`Admission`].
+//! - Objects are passed as parsed [`Input`]s in the version of the request, and returned as [`bytes::Bytes`]: JSON in
+//!   the version of the given [`Served`], usually exactly the stored bytes.
+//! - `namespace` is empty for cluster-scoped resources, and for lists and watches across all namespaces.
+//! - Every error is a [`machinery::status::Status`] that can be sent to the client. Warnings are collected in
+//!   [`Context::warnings`], even if the verb fails.
+//! - The caller has decoded the body and checked that its `apiVersion` and `kind` match the [`Served`] (the messages of
+//!   those errors quote the text). The registry checks everything else, for example types and unknown fields.
+//! - The caller has authorized the request. Admission is part of the verbs ([`Admission`]).
 
 mod admission;
 mod binding;

@@ -1,4 +1,4 @@
-//! Reading one object, and lists.
+//! The verbs `get` and `list`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::storage::Gone;
 use crate::write::Target;
 use crate::{keys, scale};
 
-/// How long a read waits for a revision of the future.
+/// Maximum time that a read waits for a future revision.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// Objects that a list looks at before others have their turn.
+/// Number of objects that a list examines before it yields to other tasks.
 const LOOKED_AT: usize = 512;
 
-/// The token of `continue`, as kube-apiserver writes it.
+/// The `continue` token, in the format of kube-apiserver.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct Token {
@@ -39,15 +39,16 @@ struct Token {
 
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// Base64 for URLs as Go reads it: bits that belong to no byte may be set.
+/// URL-safe Base64 as Go decodes it: unused trailing bits may be set.
 const TOKEN_ENCODING: GeneralPurpose =
     GeneralPurpose::new(&alphabet::URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 impl Registry {
-    /// One object, or its `/status` (the whole object) or `/scale`. `resource_version` as in the query.
+    /// Returns one object, or its `/scale`. For `/status` this is the whole object. `resource_version` is the query
+    /// parameter.
     ///
     /// # Errors
-    /// 404; 500 for a malformed `resource_version`, as a real server has it.
+    /// 404; 500 for a malformed `resource_version`, like a real API server.
     pub async fn get(
         &self,
         served: &Served,
@@ -68,10 +69,10 @@ impl Registry {
         self.show(served, &entry.value, entry.revision).await
     }
 
-    /// A page of a list. Async, because a `resourceVersion` of the future is waited for.
+    /// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
     ///
     /// # Errors
-    /// 400 for malformed options, 410 for revisions that are gone, 504 for those of the future.
+    /// 400 for malformed options, 410 for expired revisions, 504 for future revisions.
     pub async fn list(
         &self,
         context: &mut Context,
@@ -98,17 +99,20 @@ impl Registry {
             Some(revision) => (self.at(&prefix, revision, token.is_some()).await?, revision),
             None => self.storage().range(&prefix),
         };
-        // What may be of any age is answered from kube-apiserver's cache, which gives all there is.
+        // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
+        // limit.
         let any_age = options.resource_version == "0";
-        // One name is one object, which needs no pages.
-        let limit = if any_age || selection.is_one_name() { 0 } else { options.limit };
+        // At most one object of a namespace has the selected name, so that no page is needed.
+        let is_one_object =
+            selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
+        let limit = if any_age || is_one_object { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;
         let listing = Listing { served, prefix: &prefix, view, revision };
         Ok(page(&listing, &entries, start, &selection, limit).await)
     }
 
-    /// The revision that the list must show; `None`: the current one.
+    /// Returns the revision that the list must show; `None` for the current one.
     async fn exact(&self, options: &ListOptions) -> Result<Option<u64>, Status> {
         if options.resource_version.is_empty() {
             return Ok(None);
@@ -125,7 +129,7 @@ impl Registry {
         Ok(exact.then_some(revision))
     }
 
-    /// Waits for a revision that is not reached yet, for a while.
+    /// Waits up to [`FUTURE_WAIT`] for a future revision.
     pub(crate) async fn wait_for(&self, revision: u64) -> Result<(), Status> {
         if revision <= self.storage().revision() {
             return Ok(());
@@ -161,7 +165,7 @@ pub(crate) fn unparsable(text: &str) -> String {
     )
 }
 
-/// What a page is cut from.
+/// The data from which a page is built.
 struct Listing<'a> {
     served: &'a Served,
     prefix: &'a str,
@@ -204,7 +208,7 @@ async fn page(
     }
     let left = rest.len();
     if left > 0 {
-        // The next page begins with the first key after the last one of this page.
+        // The next page begins with the first key after the last key of this page.
         let start = format!("{}\0", last.strip_prefix(*prefix).unwrap_or(last));
         list.continue_token = encode_token(revision, &start);
         if selection.is_empty() {
@@ -219,7 +223,7 @@ fn encode_token(revision: u64, start: &str) -> String {
     TOKEN_ENCODING.encode(serde_json::to_vec(&token).unwrap_or_default())
 }
 
-/// Revision and first key of the page that a token asks for.
+/// Returns the revision and the first key of the page that a token requests.
 fn decode_token(text: &str, prefix: &str) -> Result<Option<(u64, String)>, Status> {
     if text.is_empty() {
         return Ok(None);
@@ -238,7 +242,7 @@ fn decode_token(text: &str, prefix: &str) -> Result<Option<(u64, String)>, Statu
     if token.start.is_empty() {
         return Err(invalid(&format!("encoded start key empty (version {TOKEN_VERSION})")));
     }
-    // The key stays below its kind's.
+    // The start key must stay below the prefix of the kind.
     let mut parts = token.start.strip_prefix('/').unwrap_or(&token.start).split('/');
     if parts.any(|part| matches!(part, "" | "." | "..")) {
         return Err(invalid(&token.start));
@@ -249,11 +253,11 @@ fn decode_token(text: &str, prefix: &str) -> Result<Option<(u64, String)>, Statu
     )))
 }
 
-/// Go's words for text that is no base64 for URLs, without padding.
+/// Returns Go's message for text that is not unpadded URL-safe Base64.
 fn not_base64(text: &str, error: base64::DecodeError) -> String {
     let at = match error {
         base64::DecodeError::InvalidByte(at, _) => at,
-        // A group of four is read as a whole, and what is left behind the last one is too little.
+        // Go decodes groups of four characters and reports errors at the start of the last group.
         base64::DecodeError::InvalidLength(_)
         | base64::DecodeError::InvalidLastSymbol(..)
         | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
@@ -261,7 +265,7 @@ fn not_base64(text: &str, error: base64::DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// `resourceVersionMatch` needs a `resourceVersion`, and so on.
+/// Validates the combination of options, for example that `resourceVersionMatch` comes with `resourceVersion`.
 fn check_options(options: &ListOptions) -> Result<(), Status> {
     const FIELD: &str = "resourceVersionMatch";
     let mut errors = Vec::new();
@@ -288,7 +292,7 @@ fn check_options(options: &ListOptions) -> Result<(), Status> {
     invalid_options(&errors)
 }
 
-/// 422 for the options of a list or watch, when there are errors.
+/// Returns 422 for the options of a list or watch if there are errors.
 pub(crate) fn invalid_options(errors: &[FieldError]) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());

@@ -1,11 +1,11 @@
-//! The metadata of a stored object, read without parsing the rest.
+//! The metadata of a stored object, read without parsing the rest of it.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// `metadata`, as far as selection and housekeeping need it.
+/// The fields of `metadata` that selection and housekeeping need.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Meta<'a> {
@@ -35,7 +35,7 @@ pub(crate) struct Owner {
 }
 
 impl<'a> Meta<'a> {
-    /// From the text of a stored object; `None` when it is none.
+    /// Reads the text of a stored object. Returns `None` if it is malformed.
     pub(crate) fn read(text: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(text.get(machinery::splice::range(text, "metadata")?)?).ok()
     }

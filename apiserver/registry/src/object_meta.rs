@@ -1,4 +1,4 @@
-//! `metadata`: its schema, and the rules it must keep in every kind.
+//! The schema of `metadata` and its validation, for all kinds.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::definition::Definition;
 use crate::strategy::Strategy;
 
-/// The schema of `ObjectMeta`, with the patch strategies of built-in kinds.
+/// Returns the schema of `ObjectMeta`, with the patch strategies of built-in kinds.
 pub(crate) fn schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| {
@@ -22,14 +22,14 @@ pub(crate) fn schema() -> &'static Schema {
     })
 }
 
-/// Removes what `metadata` has not, and answers the complaints of strict decoding.
+/// Removes unknown fields of `metadata`, and returns the findings of strict decoding.
 pub(crate) fn prune(object: &mut Value) -> Vec<String> {
     let Some(metadata) = object.get_mut("metadata") else { return Vec::new() };
     let removed = machinery::schema::prune(schema(), metadata);
     removed.into_iter().map(|path| format!("unknown field \"metadata.{path}\"")).collect()
 }
 
-/// Annotations of one object, keys and values, in bytes.
+/// Maximum total size of the annotations of one object, keys and values, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
@@ -41,7 +41,7 @@ fn invalid(field: &str, value: impl Into<Value>, detail: impl Into<String>) -> F
     FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
 }
 
-/// What is wrong with the metadata of any object.
+/// Validates the metadata of an object of any kind.
 pub(crate) fn validate(object: &Value, namespaced: bool, strategy: &dyn Strategy) -> Vec<FieldError> {
     let empty = Map::new();
     let metadata = object["metadata"].as_object().unwrap_or(&empty);
@@ -100,7 +100,7 @@ fn annotations(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) else { return };
     let mut size = 0;
     for (key, value) in annotations {
-        // Keys of annotations are compared without regard to case, so that is how they are checked.
+        // Keys of annotations are validated in lower case.
         for problem in names::qualified_name(&key.to_lowercase()) {
             errors.push(invalid("metadata.annotations", key.as_str(), problem));
         }
@@ -155,7 +155,7 @@ fn owners(object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// JSON text with the fields in the order of the Go type.
+/// Returns the JSON text with the fields in the order of the Go type.
 fn owner_in_order(owner: &Value) -> String {
     let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
     let fields =
@@ -186,7 +186,7 @@ fn finalizers(object: &Value, strategy: &dyn Strategy, errors: &mut Vec<FieldErr
     }
 }
 
-/// Finalizers that are neither of Kubernetes nor of a domain.
+/// Reports finalizers that are neither standard nor qualified with a domain.
 pub(crate) fn unqualified_finalizers(object: &Value, errors: &mut Vec<FieldError>) {
     for (index, finalizer) in meta::finalizers(object).enumerate() {
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
@@ -196,8 +196,9 @@ pub(crate) fn unqualified_finalizers(object: &Value, errors: &mut Vec<FieldError
     }
 }
 
-/// How often the kind's own rules for updates look at labels, annotations and owners again, and how often at finalizers: some look at
-/// the whole object, some at what changes, some at neither.
+/// Returns how often the update validation of the kind validates labels, annotations and owners again, and how often
+/// finalizers, because each repetition repeats the errors. Some kinds validate the whole object again, some only
+/// changes, some neither.
 pub(crate) fn again(definition: &Definition) -> (usize, usize) {
     if !definition.built_in {
         return (1, 0);
@@ -228,7 +229,7 @@ pub(crate) fn again(definition: &Definition) -> (usize, usize) {
     }
 }
 
-/// What is wrong with a change of the metadata.
+/// Validates a change of the metadata.
 pub(crate) fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if meta::is_deleting(old) {
@@ -259,7 +260,7 @@ pub(crate) fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with labels or annotations that a conversion changed.
+/// Validates the labels or annotations that a conversion webhook changed.
 pub(crate) fn check_converted(key: &str, map: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let metadata = Map::from_iter([(key.to_owned(), map.clone())]);
@@ -268,7 +269,7 @@ pub(crate) fn check_converted(key: &str, map: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with labels, annotations and owners.
+/// Validates labels, annotations and owner references.
 pub(crate) fn validate_content(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let empty = Map::new();
@@ -279,7 +280,7 @@ pub(crate) fn validate_content(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Warnings about metadata that is allowed but unwise. What `old` has already is not warned about again.
+/// Returns warnings about discouraged metadata that is not in `old`.
 pub(crate) fn warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     let before: BTreeSet<&str> = old.into_iter().flat_map(meta::finalizers).collect();
     meta::finalizers(object)
@@ -293,7 +294,7 @@ pub(crate) fn warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// Removes owner references that repeat an earlier one (as a whole), and answers the warning that says so.
+/// Removes owner references that are equal to an earlier one, and returns the warning about them.
 pub(crate) fn dedup_owners(object: &mut Value) -> Option<String> {
     let owners = object.get_mut("metadata")?.get_mut("ownerReferences")?.as_array_mut()?;
     let mut seen = HashSet::new();

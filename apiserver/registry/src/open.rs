@@ -1,4 +1,4 @@
-//! Opening a registry: the built-in kinds, the definitions that are stored, the housekeeping.
+//! Opening of a registry: loads built-in kinds and stored definitions, and starts the housekeeping.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::registry::{Inner, Registry};
 use crate::storage::Storage;
 
-/// The kinds that every registry serves and acts on, as CustomResourceDefinitions. [`kinds`] has the others.
+/// Built-in kinds of every registry, as CustomResourceDefinitions. The other built-in kinds are in [`kinds`].
 const KINDS: [&str; 19] = [
     include_str!("../kinds/namespace.json"),
     include_str!("../kinds/secret.json"),
@@ -42,25 +42,25 @@ const KINDS: [&str; 19] = [
     include_str!("../kinds/selfsubjectrulesreview.json"),
 ];
 
-/// Why a registry could not be opened.
+/// The reasons why a registry cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// A built-in kind is no valid CustomResourceDefinition.
+    /// A built-in kind is not a valid CustomResourceDefinition.
     #[error("the built-in kind {name} cannot be served: {problem}")]
     Kind {
-        /// Its `metadata.name`, or how it begins.
+        /// The `metadata.name`, or the beginning of the text if it cannot be parsed.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
 impl Registry {
-    /// Opens the registry over `store` and starts its housekeeping, which ends when the last clone of the registry and
-    /// the runtime it was opened in are gone.
+    /// Opens a registry on `store` and starts its housekeeping. The housekeeping ends with the last clone of the
+    /// registry, or with the runtime.
     ///
     /// # Errors
-    /// A kind of `options.kinds` that cannot be served.
+    /// If a built-in kind, for example of `options.kinds`, cannot be served.
     pub async fn open(
         store: Store,
         clock: Clock,
@@ -108,7 +108,7 @@ fn built_in(definitions: &mut Definitions, manifest: &Value) -> Result<(), OpenE
     Ok(())
 }
 
-/// Serves what the stored CustomResourceDefinitions define.
+/// Adds the resources of the stored CustomResourceDefinitions.
 fn load(definitions: &mut Definitions, storage: &Storage) {
     let Some(crds) = definitions.get(CRDS.0, CRDS.1).cloned() else { return };
     let (stored, _) = storage.range(&keys::namespace(&crds, ""));

@@ -1,4 +1,4 @@
-//! What the embedder of a registry chooses.
+//! Options of a registry.
 
 use std::sync::Arc;
 
@@ -9,40 +9,40 @@ use crate::context::{Subresource, User};
 use crate::definitions::Served;
 use crate::webhook::WebhookCaller;
 
-/// What a request does to an object.
+/// The operation of a request on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object.
+    /// Creation of an object.
     Create,
     /// Any change of an object.
     Update,
-    /// A deletion.
+    /// Deletion of an object.
     Delete,
 }
 
-/// One write, as admission sees it.
+/// The parameters of admission for one write.
 pub struct Review<'a> {
     /// The resource in the version of the request.
     pub served: &'a Served,
-    /// What is written.
+    /// The subresource that is written.
     pub subresource: Subresource,
-    /// What happens.
+    /// The operation.
     pub operation: Operation,
-    /// Empty for cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The name.
+    /// The name of the object.
     pub name: &'a str,
-    /// Who asks.
+    /// The user that makes the request.
     pub user: &'a User,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
-    /// The object before; `None` when it is created.
+    /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
 }
 
-/// Rules that stand between a request and the registry: what webhooks do elsewhere, as pure functions.
+/// Rules that can change or refuse a write. They correspond to admission webhooks, but run in the server and do no I/O.
 pub trait Admission: Send + Sync {
-    /// Sets defaults. Runs before validation.
+    /// Sets defaults. Called before validation.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -53,7 +53,7 @@ pub trait Admission: Send + Sync {
         warnings: &mut Vec<String>,
     ) -> Result<(), Status>;
 
-    /// Refuses. Runs after the schema was validated. `object` is the old object for a deletion.
+    /// Validates a write. Called after the validation of the schema. For a deletion, `object` is the old object.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -61,24 +61,24 @@ pub trait Admission: Send + Sync {
     -> Result<(), Status>;
 }
 
-/// Which parts of the housekeeping run. All of it is driven by watches.
+/// The parts of the housekeeping to run. All of them are driven by watches.
 #[derive(Debug, Clone)]
 pub struct Housekeeping {
-    /// Dependents of deleted owners go; foreground and orphan deletions complete.
+    /// Delete dependents of deleted owners, and complete foreground and orphaning deletions.
     pub garbage_collection: bool,
-    /// `default` and the `kube-*` namespaces exist.
+    /// Create `default` and the `kube-*` namespaces.
     pub namespaces: bool,
-    /// Deleted namespaces are emptied and go.
+    /// Empty and remove namespaces that are being deleted.
     pub namespace_deletion: bool,
-    /// Each namespace has the ServiceAccount `default`.
+    /// Create the ServiceAccount `default` in each namespace.
     pub service_accounts: bool,
-    /// PEM text for the ConfigMap `kube-root-ca.crt` of each namespace; `None`: no such ConfigMap.
+    /// The PEM text for the ConfigMap `kube-root-ca.crt` in each namespace; `None` if there is no such ConfigMap.
     pub root_certificate: Option<String>,
-    /// Events go after an hour.
+    /// Delete Events after an hour.
     pub event_expiry: bool,
-    /// The roles and bindings exist that every cluster has.
+    /// Create the default roles and bindings.
     pub roles: bool,
-    /// ClusterRoles that aggregate others have their rules.
+    /// Maintain the rules of aggregated ClusterRoles.
     pub role_aggregation: bool,
 }
 
@@ -97,15 +97,15 @@ impl Default for Housekeeping {
     }
 }
 
-/// What [`crate::Registry::open`] is given beside the store.
+/// Parameters of [`crate::Registry::open`], apart from the store.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Further built-in kinds, as CustomResourceDefinition manifests (see `kinds/`).
+    /// Additional built-in kinds, as CustomResourceDefinition manifests (see `kinds/`).
     pub kinds: Vec<Value>,
-    /// Which parts of the housekeeping run.
+    /// The parts of the housekeeping to run.
     pub housekeeping: Housekeeping,
-    /// Rules for writes, asked in order.
+    /// Rules for writes, applied in order.
     pub admission: Vec<Arc<dyn Admission>>,
-    /// Calls webhooks; `None`: this server calls none, and what needs one fails.
+    /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

@@ -1,4 +1,4 @@
-//! Who writes, and the versions of a resource, for field ownership.
+//! Field ownership: the writer of a request, and the versions of a resource.
 
 use machinery::apply::{self, Reset, Versions, Writer};
 use machinery::meta;
@@ -13,19 +13,19 @@ use crate::definitions::Served;
 use crate::registry::Registry;
 use crate::write::Target;
 
-/// More conversions than this for one calculation, and it has no end.
+/// Maximum number of conversions for one calculation, as a guard against endless repetition.
 const MOST: usize = 64;
 
 /// Conversions by webhook that the calculation of field ownership needs.
 ///
-/// The calculation is a pure function. What it lacks it notes here and goes on with a wrong result, which is thrown away: the
-/// conversions are fetched ([`Registry::convert_missing`]) and it runs again.
+/// The calculation is synchronous. It records missing conversions here and continues with a wrong result, which is
+/// discarded. Then the conversions are fetched ([`Registry::convert_missing`]) and the calculation is repeated.
 #[derive(Debug, Default)]
 pub struct Conversions(Mutex<Fetched>);
 
 #[derive(Debug, Default, Clone)]
 struct Fetched {
-    /// Object, version, and the object in that version.
+    /// The original object, the target version, and the converted object.
     done: Vec<(Value, String, Value)>,
     missing: Vec<(Value, String)>,
 }
@@ -49,10 +49,10 @@ impl Conversions {
 }
 
 impl Registry {
-    /// `object` with the field ownership that writing it over `live` gives, by any means but apply.
+    /// Returns `object` with the field ownership after a write over `live` by any verb except apply.
     ///
     /// # Errors
-    /// The conversion webhook's failure.
+    /// If the conversion webhook fails.
     pub(crate) async fn note(
         &self,
         context: &Context,
@@ -72,8 +72,8 @@ impl Registry {
         }
     }
 
-    /// Fetches what the last calculation of field ownership lacked; true when there was something, and the calculation must run
-    /// again.
+    /// Fetches the conversions that the last calculation of field ownership needed. Returns whether there were any, so
+    /// that the calculation must be repeated.
     pub(crate) async fn convert_missing(&self, context: &Context, served: &Served) -> Result<bool, Status> {
         let Some(conversion) = served.definition.conversion.clone() else { return Ok(false) };
         let missing = std::mem::take(&mut context.conversions.0.lock().missing);
@@ -91,7 +91,7 @@ impl Registry {
     }
 }
 
-/// The versions of a resource, for field ownership.
+/// All versions of a resource, for field ownership.
 pub(crate) struct AllVersions<'a>(pub(crate) &'a Definition, pub(crate) &'a Conversions);
 
 impl Versions for AllVersions<'_> {
@@ -155,19 +155,19 @@ fn reset(target: &Target<'_>) -> Reset<'static> {
     match target.subresource {
         Subresource::Status if is_request(target) => SPEC_AND_CONDITIONS,
         Subresource::Approval => SPEC_AND_CERTIFICATE,
-        // A real server notes whatever these were sent.
+        // For these subresources, a real API server records the owners of all fields that were sent.
         Subresource::EphemeralContainers | Subresource::Resize => Reset::Nothing,
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,
-        // What is asked for, and by whom, is the server's.
+        // Neither spec nor status of a CertificateSigningRequest can be changed through the main resource.
         Subresource::None if is_request(target) => BOTH,
         _ if target.served.version.status => STATUS,
         _ => Reset::Nothing,
     }
 }
 
-/// Runs `with` on the description of who writes.
+/// Calls `with` with the [`Writer`] of the request.
 pub(crate) fn as_writer<R>(
     registry: &Registry,
     context: &Context,

@@ -1,4 +1,4 @@
-//! Patching objects.
+//! The verb `patch`.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
@@ -15,7 +15,7 @@ use crate::write::{self, Target};
 use crate::{decode, object_meta, ownership};
 
 impl Registry {
-    /// Patches an object or its subresource; an apply creates what is not there.
+    /// Patches an object or a subresource. An apply creates the object if it does not exist.
     ///
     /// # Errors
     /// 400, 404, 409 (also for conflicts of an apply), 413, 422.
@@ -80,7 +80,7 @@ impl Registry {
             write::identify(namespaced, target.namespace, target.name, &mut object)?;
             self.finish(context, served, &mut object)?;
             match self.create_object(context, *target, object, Ownership::Applied).await {
-                // Somebody else was first: then it is an update.
+                // Another client has created the object in the meantime, so it is updated.
                 Err(status) if status.reason == "AlreadyExists" => {}
                 answer => return answer,
             }
@@ -105,14 +105,14 @@ impl Registry {
         ownership::as_writer(self, context, target, |writer| apply::apply(live, config, force, writer))
     }
 
-    /// An applied object gets its defaults, and its manager is not made their owner.
+    /// Decodes an applied object and sets defaults. The applying manager does not own the defaults.
     fn finish(&self, context: &mut Context, served: &Served, object: &mut Value) -> Result<(), Status> {
         if served.definition.built_in {
             let unknown =
                 decode::shape(served, object).map_err(|problem| decode::refused(served, &problem))?;
             decode::strictness(context, unknown).map_err(|problem| decode::refused(served, &problem))?;
         } else {
-            // An applied null is refused by validation, where another body's null would be dropped.
+            // Validation refuses null in an applied configuration; in other bodies, null is dropped.
             machinery::schema::default(&served.version.schema, object);
             served.strategy().normalize(object);
         }
@@ -120,7 +120,7 @@ impl Registry {
         Ok(())
     }
 
-    /// `live` after the patch, decoded like any body.
+    /// Returns `live` after the patch, decoded like any body.
     fn patched(
         &self,
         context: &mut Context,
@@ -143,7 +143,7 @@ impl Registry {
             if let PatchBody::Strategic(text) = body {
                 return Err(patch::unfit_strategic(text, &problem));
             }
-            // The message shows the object as it was before anything was dropped.
+            // The message shows the object before unknown fields were removed.
             return Err(unfit(served, &patch(served, live, body)?.object, &problem));
         }
         write::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
@@ -151,7 +151,7 @@ impl Registry {
         Ok(object)
     }
 
-    /// A patch cannot make an object another kind.
+    /// Refuses a patch that changes `kind` or `apiVersion`.
     fn check_kind(&self, served: &Served, object: &Value) -> Result<(), Status> {
         let definition = &served.definition;
         let (kind, api_version) = (meta::kind(object), meta::api_version(object));
@@ -159,7 +159,7 @@ impl Registry {
         if definition.built_in {
             if api_version != wanted || kind != definition.kind {
                 let problem = match self.other_kind(api_version, kind) {
-                    // It is read as what it says it is, before that turns out to be the wrong kind.
+                    // Like in Go, the object is decoded as the kind that it names before the wrong kind is reported.
                     Some(other) => match decode::shape(&other, &mut object.clone()) {
                         Err(problem) => problem,
                         Ok(_) => format!(
@@ -194,7 +194,7 @@ impl Registry {
         Err(Status::invalid(group, kind, meta::name(object), &errors))
     }
 
-    /// A built-in kind by its version and name.
+    /// Returns the built-in kind with the given version and kind.
     fn other_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
         let (group, version) = meta::group_version(api_version);
         let definitions = self.definitions();
@@ -203,7 +203,8 @@ impl Registry {
     }
 }
 
-/// What does not exist has no revision to compare with; it only has to be one. A dry run shows it.
+/// Validates the `resourceVersion` of an object that does not exist: there is nothing to compare it with, but it must
+/// be a number. A dry run returns it.
 fn check_revision(object: &Value) -> Result<(), Status> {
     let given = meta::resource_version(object);
     if given.is_empty() || given.parse::<u64>().is_ok() {
@@ -212,13 +213,13 @@ fn check_revision(object: &Value) -> Result<(), Status> {
     Err(Status::new(500, "", format!("strconv.ParseUint: parsing \"{given}\": invalid syntax")))
 }
 
-/// An apply names its kind, always.
+/// Checks that an applied configuration names the right version and kind.
 pub(crate) fn check_applied(config: &Value, api_version: &str, kind: &str) -> Result<(), Status> {
     let given = (meta::api_version(config), meta::kind(config));
     if given == (api_version, kind) {
         return Ok(());
     }
-    // What is no version at all is read as none, and then the kind is not read either.
+    // Like in Go, a malformed version is read as empty, and then the kind is ignored.
     let (version, kind) = if given.0.matches('/').count() > 1 { ("", "") } else { given };
     let (group, version) = meta::group_version(version);
     Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
@@ -233,7 +234,8 @@ fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patch
     }
 }
 
-/// What strict decoding says of a version that is not there: it has no fields but those of all objects.
+/// Returns the findings of strict decoding for the version that the object names, if it is in the resource's group. A
+/// version that does not exist has only the fields that all objects have.
 pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     let group = &served.definition.group;
     let asked = meta::api_version(object);
@@ -254,7 +256,7 @@ pub fn unknown_version(served: &Served, object: &Value) -> Vec<String> {
     unknown.chain(crate::object_meta::prune(&mut object.clone())).collect()
 }
 
-/// 422: the patched object cannot be read as its kind.
+/// Returns 422: the patched object cannot be decoded as its kind.
 fn unfit(served: &Served, object: &Value, problem: &str) -> Status {
     patch::invalid_result(object, served.definition.built_in, problem)
 }

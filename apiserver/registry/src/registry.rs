@@ -1,4 +1,4 @@
-//! The registry itself: what it holds.
+//! The registry and its state.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::definitions::{Definitions, Served};
 use crate::options::Options;
 use crate::storage::Storage;
 
-/// All objects and what may be done to them. Cheap to clone.
+/// All objects, and the verbs on them. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry(pub(crate) Arc<Inner>);
 
@@ -26,28 +26,28 @@ pub(crate) struct Inner {
 }
 
 impl Registry {
-    /// The resource, when that version of it is served.
+    /// Returns the resource, or `None` if this version of it is not served.
     pub fn served(&self, group: &str, version: &str, plural: &str) -> Option<Served> {
         self.0.definitions.read().served(group, version, plural)
     }
 
-    /// The size of a stored object in bytes; 0 if it does not exist.
+    /// Returns the size of a stored object in bytes; 0 if it does not exist.
     pub fn stored_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
         let key = crate::keys::object(&served.definition, namespace, name);
         self.0.storage.get(&key).map_or(0, |entry| entry.value.len())
     }
 
-    /// All resources, as they are now.
+    /// Returns all current resources.
     pub fn definitions(&self) -> Arc<Definitions> {
         self.0.definitions.read().clone()
     }
 
-    /// Tells [`Definitions::generation`] at each change, for caches of discovery and OpenAPI.
+    /// Returns a receiver of [`Definitions::generation`] at each change, for caches of discovery and OpenAPI.
     pub fn definitions_changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Where the objects are kept.
+    /// Returns the store of the objects.
     pub fn store(&self) -> &store::Store {
         self.0.storage.store()
     }
@@ -56,12 +56,12 @@ impl Registry {
         &self.0.storage
     }
 
-    /// Now, as `metav1.Time` is written.
+    /// Returns the current time in the format of `metav1.Time`.
     pub(crate) fn now(&self) -> String {
         machinery::clock::rfc3339(self.0.clock.now())
     }
 
-    /// Replaces the set of definitions.
+    /// Changes the set of definitions.
     pub(crate) fn redefine(&self, change: impl FnOnce(&mut Definitions)) {
         let mut guard = self.0.definitions.write();
         let mut definitions = Definitions::clone(&guard);

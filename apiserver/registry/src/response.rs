@@ -1,73 +1,73 @@
-//! What the verbs answer.
+//! The results of the verbs.
 
 use bytes::Bytes;
 use machinery::status::Status;
 use serde_json::Value;
 
-/// The answer to a write.
+/// The result of a write.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// The object as JSON in the version asked for.
+    /// The object as JSON in the requested version.
     pub object: Bytes,
-    /// Whether it did not exist before: 201 rather than 200.
+    /// Whether the object was created, so that the HTTP status is 201 and not 200.
     pub created: bool,
 }
 
-/// The answer to a deletion.
+/// The result of a deletion.
 #[derive(Debug, Clone)]
 pub enum Deleted {
-    /// The object is still there (finalizers, grace), or the kind answers with the object it deleted.
+    /// The object still exists because of finalizers or a grace period, or the kind returns the deleted object.
     Object {
-        /// The object as JSON in the version asked for.
+        /// The object as JSON in the requested version.
         object: Bytes,
-        /// Whether the answer is 202: it is not gone yet and no grace period runs.
+        /// Whether the HTTP status is 202: the object still exists, and no grace period runs.
         accepted: bool,
     },
-    /// It is gone: a `Status` with `status: Success`.
+    /// The object has been removed: a `Status` with `status: Success`.
     Status(Value),
 }
 
 /// One object of a list.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Empty for cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name.
+    /// The name of the object.
     pub name: String,
-    /// JSON in the version asked for.
+    /// The object as JSON in the requested version.
     pub object: Bytes,
 }
 
 /// A page of a list.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// In the order of their keys.
+    /// The objects in the order of their keys.
     pub items: Vec<Item>,
-    /// The revision the list shows.
+    /// The revision that the list shows.
     pub resource_version: u64,
-    /// The token for the next page; empty on the last.
+    /// The token for the next page; empty on the last page.
     pub continue_token: String,
-    /// How many objects follow this page, when that is known.
+    /// The number of objects after this page, if it is known.
     pub remaining: Option<u64>,
 }
 
 /// The kind of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventType {
-    /// The object is new, or began to match the selectors.
+    /// The object is new, or has started to match the selectors.
     Added,
-    /// The object changed.
+    /// The object has changed.
     Modified,
-    /// The object is gone, or ceased to match the selectors.
+    /// The object has been removed, or has stopped matching the selectors.
     Deleted,
-    /// Only `metadata.resourceVersion` counts.
+    /// A bookmark: only `metadata.resourceVersion` is relevant.
     Bookmark,
-    /// The object is a `Status`, and the watch has ended.
+    /// The object is a `Status`, and the watch ends.
     Error,
 }
 
 impl EventType {
-    /// `ADDED`, …
+    /// Returns `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -82,25 +82,25 @@ impl EventType {
 /// One event of a watch.
 #[derive(Debug, Clone)]
 pub struct WatchEvent {
-    /// What happened.
+    /// The type of the event.
     pub kind: EventType,
-    /// The object as JSON in the version asked for.
+    /// The object as JSON in the requested version.
     pub object: Bytes,
 }
 
-/// A running watch. Dropping it ends it.
+/// A running watch. It ends when it is dropped.
 pub struct Watch {
     pub(crate) inner: crate::watch::WatchState,
 }
 
 impl Watch {
-    /// The next event; `None` after an [`EventType::Error`] or when the server stops.
+    /// Returns the next event; `None` after an [`EventType::Error`] or when the server stops.
     pub async fn next(&mut self) -> Option<WatchEvent> {
         self.inner.next().await
     }
 
-    /// A bookmark that says how far this watch has come; for the caller to send about once a minute when the client
-    /// asked for bookmarks, and before it ends the watch for time.
+    /// Returns a bookmark with the current position of this watch. The caller sends one about once per minute if the
+    /// client requested bookmarks, and one before it ends the watch at its timeout.
     pub fn bookmark(&mut self) -> WatchEvent {
         self.inner.bookmark()
     }

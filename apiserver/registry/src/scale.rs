@@ -1,4 +1,4 @@
-//! `/scale`: an `autoscaling/v1` Scale over three paths of a custom resource.
+//! The `/scale` subresource: an `autoscaling/v1` Scale that is built from three JSON paths of an object.
 
 use machinery::apply::scale as ownership;
 use machinery::field::{FieldError, FieldErrorKind};
@@ -19,12 +19,12 @@ use crate::response::Written;
 use crate::update::Changed;
 use crate::write::{self, Target};
 
-/// The steps of `.spec.replicas`.
+/// Splits a path such as `.spec.replicas`.
 fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.split('.').filter(|step| !step.is_empty())
 }
 
-/// What stands there, null too.
+/// Returns the value at `path`, which can be null; `None` if it is absent.
 fn at<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
     steps(path).try_fold(object, |value, step| value.get(step))
 }
@@ -33,7 +33,8 @@ fn read<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
     at(object, path).filter(|value| !value.is_null())
 }
 
-/// Writes a count. What is not there on the way is made; the error names what is no object.
+/// Writes a replica count and creates missing objects on the way. The error names a value on the way that is not an
+/// object.
 fn write_at(object: &mut Value, path: &str, value: Value) -> Result<(), Status> {
     let mut place = object;
     let mut walked = String::new();
@@ -49,7 +50,7 @@ fn write_at(object: &mut Value, path: &str, value: Value) -> Result<(), Status> 
     Ok(())
 }
 
-/// The Scale of a custom object.
+/// Builds the Scale of an object.
 fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
     let replicas = read(object, &scale.spec_replicas_path).and_then(Value::as_i64).ok_or_else(|| {
         Status::internal(format!("the spec replicas field {:?} does not exist", scale.spec_replicas_path))
@@ -68,7 +69,7 @@ fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
         view["spec"]["replicas"] = replicas.into();
     }
     let selector = scale.label_selector_path.as_deref().and_then(|path| read(object, path));
-    // Workloads have theirs as an object.
+    // The selector of a workload can be an object.
     let selector = selector.map(|found| match found {
         Value::String(text) => text.clone(),
         Value::Object(_) => machinery::selector::show_object(found),
@@ -80,7 +81,7 @@ fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
     Ok(view)
 }
 
-/// A Scale's types, as Go's decoder checks them.
+/// Checks the types of a Scale like Go's decoder.
 fn check_types(scale: &Value) -> Result<(), String> {
     for (part, holder) in [("metadata", "ObjectMeta"), ("spec", "ScaleSpec"), ("status", "ScaleStatus")] {
         let found = match &scale[part] {
@@ -121,7 +122,7 @@ fn check_types(scale: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with the replica counts.
+/// Validates the replica counts and the selector.
 pub(crate) fn validate(version: &Version, object: &Value) -> Vec<FieldError> {
     let Some(scale) = &version.scale else { return Vec::new() };
     let mut errors = check_counts(object, &[&scale.spec_replicas_path, &scale.status_replicas_path]);
@@ -129,7 +130,7 @@ pub(crate) fn validate(version: &Version, object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the count in `status`.
+/// Validates the replica count in `status` and the selector.
 pub(crate) fn validate_status(version: &Version, object: &Value) -> Vec<FieldError> {
     let Some(scale) = &version.scale else { return Vec::new() };
     let mut errors = check_counts(object, &[&scale.status_replicas_path]);
@@ -137,7 +138,7 @@ pub(crate) fn validate_status(version: &Version, object: &Value) -> Vec<FieldErr
     errors
 }
 
-/// The selector of a Scale is a text.
+/// Checks that the selector is a string.
 fn check_selector(object: &Value, scale: &Scale) -> Option<FieldError> {
     let path = scale.label_selector_path.as_deref()?;
     if let Some(error) = blocked(object, path) {
@@ -149,7 +150,7 @@ fn check_selector(object: &Value, scale: &Scale) -> Option<FieldError> {
     Some(FieldError::new(FieldErrorKind::Invalid, path, &"".into(), detail))
 }
 
-/// What stands in the way to `path` and is no object.
+/// Returns an error if a value on the way to `path` is not an object.
 fn blocked(object: &Value, path: &str) -> Option<FieldError> {
     let (mut value, mut walked) = (object, String::new());
     for step in steps(path) {
@@ -200,13 +201,13 @@ fn paths<'s>(target: &Target<'s>) -> Result<&'s Scale, Status> {
     target.served.version.scale.as_ref().ok_or_else(Status::no_such_path)
 }
 
-/// The Scale of an object as it is answered.
+/// Returns the Scale of an object as JSON text.
 pub(crate) fn get(served: &Served, object: &Value) -> Result<bytes::Bytes, Status> {
     let scale = served.version.scale.as_ref().ok_or_else(Status::no_such_path)?;
     Ok(document::text(&view(scale, object)?))
 }
 
-/// The Scale of an object; null where it has none.
+/// Returns the Scale of an object, or null if it has none.
 pub(crate) fn view_or_null(served: &Served, object: &Value) -> Value {
     served.version.scale.as_ref().and_then(|scale| view(scale, object).ok()).unwrap_or_default()
 }
@@ -219,7 +220,7 @@ const FIELDS: [(&str, &[&str]); 5] = [
     ("status", &["replicas", "selector"]),
 ];
 
-/// Removes what a Scale has not, and answers the complaints of strict decoding.
+/// Removes unknown fields of a Scale, and returns the findings of strict decoding.
 fn prune(scale: &mut Value) -> Vec<String> {
     let mut unknown = crate::object_meta::prune(scale);
     let Some(map) = scale.as_object_mut() else { return unknown };
@@ -242,12 +243,12 @@ fn prune(scale: &mut Value) -> Vec<String> {
     unknown
 }
 
-/// Whose Scale it is: messages and checks differ.
+/// Returns whether the object is of a built-in kind, for which messages and checks differ.
 fn built_in(target: &Target<'_>) -> bool {
     target.served.definition.built_in
 }
 
-/// 400: what was put cannot be read as a Scale.
+/// Returns 400: the body cannot be decoded as a Scale.
 fn undecodable(target: &Target<'_>, problem: &str) -> Status {
     if built_in(target) {
         return Status::bad_request(format!(
@@ -339,7 +340,7 @@ impl Registry {
         let written = self
             .change(context, target, |context, live| {
                 let before = ownership::with_managers(viewed(scale, live)?, live, &path);
-                // A real server cannot convert a Scale to a version of the custom resource.
+                // A real API server fails here, because it cannot convert a Scale to a version of the custom resource.
                 let cannot = |what: &str, name: String| {
                     Status::generic(format!(
                         "{what} ({name}; autoscaling/v1, Kind=Scale) to proper version: \
@@ -365,7 +366,7 @@ impl Registry {
         as_scale(target, &written)
     }
 
-    /// `uid`: what the object's must be.
+    /// Changes the replicas of an object. If `uid` is given, the object must have it.
     async fn change_scale(
         &self,
         context: &mut Context,
@@ -382,7 +383,7 @@ impl Registry {
                     crate::update::check_uid(target, live, Some(uid))?;
                 }
                 let mut wanted = make(context, &before)?;
-                // Go leaves a zero out, so nobody owns it.
+                // Go omits a zero, so no field manager owns it.
                 if let Some(spec) = wanted["spec"].as_object_mut() {
                     spec.retain(|_, value| *value != 0);
                 }
@@ -397,7 +398,7 @@ impl Registry {
     }
 }
 
-/// The Scale of an object that may have no replicas: it can be scaled, as if it had none.
+/// Returns the Scale of an object. If the object has no replicas, they count as 0, so that it can be scaled.
 fn viewed(scale: &Scale, live: &Value) -> Result<Value, Status> {
     if read(live, &scale.spec_replicas_path).is_some_and(Value::is_i64) {
         return view(scale, live);
@@ -407,7 +408,7 @@ fn viewed(scale: &Scale, live: &Value) -> Result<Value, Status> {
     view(scale, &object)
 }
 
-/// `live` with the replicas of `wanted` and with their owners.
+/// Returns `live` with the replicas of `wanted` and their owners.
 fn scaled(target: &Target<'_>, scale: &Scale, live: &Value, wanted: &Value) -> Result<Changed, Status> {
     let replicas = wanted["spec"].get("replicas").and_then(Value::as_i64).unwrap_or(0);
     if built_in(target) {
@@ -424,13 +425,13 @@ fn scaled(target: &Target<'_>, scale: &Scale, live: &Value, wanted: &Value) -> R
     Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
 }
 
-/// What was never decoded may have more than 32 bits, which are cut.
+/// Truncates a count to 32 bits. A count that Go's decoder has not checked may be larger.
 #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
 fn cut(replicas: i64) -> i32 {
     replicas as i32
 }
 
-/// What built-in kinds check of a Scale before anything of the object.
+/// Validates a Scale of a built-in kind before the object is validated.
 fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64) -> Result<(), Status> {
     let count = cut(replicas);
     if count < 0 {
@@ -448,7 +449,7 @@ fn check_scale(target: &Target<'_>, live: &Value, wanted: &Value, replicas: i64)
     Ok(())
 }
 
-/// Why a patched Scale is none.
+/// Returns the message for a patched object that is not a Scale.
 fn wrong_kind(api_version: &str, kind: &str) -> String {
     format!(
         "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""

@@ -1,4 +1,4 @@
-//! Which objects a list or a watch is about.
+//! Selection of the objects of a list or watch.
 
 use machinery::selector::{FieldSelector, LabelSelector};
 use machinery::status::Status;
@@ -8,17 +8,17 @@ use crate::convert::View;
 use crate::definitions::Served;
 use crate::meta::Meta;
 
-/// Parsed selectors of a request.
+/// The parsed selectors of a request.
 pub(crate) struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
     served: Served,
-    /// Whether a field beside name and namespace is selected by, so that objects must be parsed.
+    /// Whether a field other than name and namespace is selected, so that objects must be parsed.
     deep: bool,
 }
 
 impl Selection {
-    /// From the texts of the query; [`Self::check_fields`] belongs to it.
+    /// Parses the selectors of the query. The caller must also call [`Self::check_fields`].
     pub(crate) fn parse(served: &Served, labels: &str, fields: &str) -> Result<Self, Status> {
         let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
         let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
@@ -26,7 +26,7 @@ impl Selection {
         Ok(Self { labels, fields, served: served.clone(), deep })
     }
 
-    /// Refuses fields that the kind cannot be selected by.
+    /// Refuses fields that the kind does not support in field selectors.
     pub(crate) fn check_fields(&self) -> Result<(), Status> {
         let strategy = self.served.strategy();
         for term in &self.fields.terms {
@@ -40,7 +40,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether one name is selected, so that there is one object at most.
+    /// Returns whether a single name is selected, so that at most one object per namespace matches.
     pub(crate) fn is_one_name(&self) -> bool {
         self.fields.terms.iter().any(|term| term.field == "metadata.name" && term.equal)
     }
@@ -49,7 +49,7 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether a stored object is selected, as clients see it.
+    /// Returns whether a stored object, in the version that clients see, is selected.
     pub(crate) fn matches(&self, view: &View, stored: &[u8], revision: u64) -> bool {
         if self.is_empty() {
             return true;

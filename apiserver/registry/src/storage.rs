@@ -1,4 +1,4 @@
-//! The registry's view of the store: keys as text, errors as a client is told them.
+//! The registry's interface to the store, with keys as text and errors as `Status` for clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) value: Bytes,
 }
 
-/// A write that did not happen.
+/// The reason why a write failed.
 #[derive(Debug)]
 pub(crate) enum WriteError {
     /// The key does not have the expected revision.
@@ -29,7 +29,7 @@ pub(crate) enum WriteError {
 }
 
 impl WriteError {
-    /// For the client; `conflict` where another write came first.
+    /// Returns the error for the client. For a conflict with another write, this is the result of `conflict`.
     pub(crate) fn status(self, conflict: impl FnOnce() -> Status) -> Status {
         match self {
             Self::Conflict => conflict(),
@@ -37,7 +37,7 @@ impl WriteError {
         }
     }
 
-    /// For a change that can be tried again.
+    /// Returns the error for a change that can be repeated after a conflict.
     pub(crate) fn failure(self) -> Failure {
         match self {
             Self::Conflict => Failure::Raced,
@@ -65,12 +65,12 @@ impl From<CommitError> for WriteError {
     }
 }
 
-/// A revision cannot be shown.
+/// The reason why a revision is not available.
 #[derive(Debug)]
 pub(crate) enum Gone {
-    /// It is no longer in the history.
+    /// The revision is not in the history.
     Expired,
-    /// The store stopped.
+    /// The store has stopped.
     Failed(Status),
 }
 
@@ -87,7 +87,7 @@ impl From<HistoryError> for Gone {
 #[derive(Clone)]
 pub(crate) struct Storage {
     store: Store,
-    /// How often what configures admission has changed since the start.
+    /// The number of changes of admission configurations since the start.
     admission_changes: Arc<AtomicU64>,
 }
 
@@ -95,7 +95,7 @@ fn bad_key(key: &str) -> WriteError {
     WriteError::Failed(Status::internal(format!("{key} cannot be a key")))
 }
 
-/// A prefix of keys; `None` for text that none can have.
+/// Parses a prefix of keys. Returns `None` for an invalid one.
 fn prefix(text: &str) -> Option<Prefix> {
     if text == "/registry/" {
         return Some(Prefix::all());
@@ -116,7 +116,7 @@ impl Storage {
         Self { store, admission_changes: Arc::default() }
     }
 
-    /// Rises with each change of what configures admission.
+    /// Returns a counter that increases with each change of an admission configuration.
     pub(crate) fn admission_changes(&self) -> u64 {
         self.admission_changes.load(Ordering::Acquire)
     }
@@ -134,20 +134,20 @@ impl Storage {
         Some(Entry { revision: stored.mod_revision.0, value: stored.value.clone() })
     }
 
-    /// Everything below `prefix`, and the revision it shows.
+    /// Returns all objects below the prefix `text`, and the revision of this state.
     pub(crate) fn range(&self, text: &str) -> (Vec<Arc<Stored>>, u64) {
         let Some(prefix) = prefix(text) else { return (Vec::new(), self.revision()) };
         let snapshot = self.store.list(&prefix, &Page::default());
         (snapshot.items, snapshot.revision.0)
     }
 
-    /// Everything below `prefix` as it was at `revision`.
+    /// Returns all objects below the prefix `text` as of `revision`.
     pub(crate) async fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
         let Some(prefix) = prefix(text) else { return Ok(Vec::new()) };
         Ok(self.store.list_at(&prefix, Revision(revision), &Page::default()).await?.items)
     }
 
-    /// Stores `document` when the key's revision is `expected` (`None`: it must not exist).
+    /// Stores `document` if the current revision of the key is `expected`. `None` means that the key must not exist.
     pub(crate) async fn put(
         &self,
         key: &str,
@@ -166,7 +166,7 @@ impl Storage {
         Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
     }
 
-    /// Removes the entry when it is still the current one; watchers see it as it was stored. Answers the revision of the
+    /// Removes the entry if it is still current. Watchers get the last stored state. Returns the revision of the
     /// removal.
     pub(crate) async fn remove(&self, key: &str, entry: &Entry) -> Result<u64, WriteError> {
         let key = Key::parse(key).map_err(|_| bad_key(key))?;
@@ -187,13 +187,13 @@ impl Storage {
         Ok(event)
     }
 
-    /// The changes below `prefix` after `revision`, in order.
+    /// Watches the changes below the prefix `text` after `revision`, in order.
     pub(crate) fn watch(&self, text: &str, revision: u64) -> Result<Watcher, Gone> {
         let prefix = prefix(text).ok_or(Gone::Expired)?;
         Ok(self.store.watch(&prefix, Revision(revision))?)
     }
 
-    /// The oldest revision from which [`Self::watch`] can begin.
+    /// Returns the oldest revision from which [`Self::watch`] can start.
     pub(crate) fn oldest(&self) -> u64 {
         self.store.oldest().0
     }

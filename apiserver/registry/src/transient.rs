@@ -1,4 +1,4 @@
-//! Objects that are answered and never stored: the bodies of reviews and of requests for tokens.
+//! Objects that are never stored: the bodies of reviews and token requests.
 
 use machinery::apply::{self, Reset, Writer};
 use machinery::status::Status;
@@ -12,11 +12,11 @@ use crate::registry::Registry;
 use crate::write;
 
 impl Registry {
-    /// Gives a body the shape of its kind, as a creation would: types, defaults, namespace, field ownership. `subresource`
-    /// is the one it was sent to, mostly empty.
+    /// Decodes a body as a creation would: types, defaults, namespace and field ownership. `subresource` is the
+    /// subresource of the request, or empty.
     ///
     /// # Errors
-    /// 400 for a body that does not fit.
+    /// 400 for an invalid body.
     pub fn transient(
         &self,
         context: &mut Context,

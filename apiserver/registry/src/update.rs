@@ -1,4 +1,4 @@
-//! Replacing objects, and what every change of an object goes through.
+//! The verb `update`, and the steps that all changes of objects share.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::{GroupResource, Status};
@@ -17,23 +17,23 @@ use crate::strategy::Generation;
 use crate::write::{self, Target};
 use crate::{convert, decode, object_meta};
 
-/// How often a change is tried again when another one comes between.
+/// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
 
-/// A changed object on its way to the store.
+/// A changed object that is to be stored.
 pub(crate) struct Changed {
     pub(crate) object: Value,
-    /// Whether field ownership has been taken care of.
+    /// Whether field ownership has already been updated.
     pub(crate) ownership: Ownership,
-    /// The UID that the client wants the object to have: another one is a conflict.
+    /// The UID that the client expects. Another UID is a conflict.
     pub(crate) expected_uid: Option<String>,
 }
 
-/// Why an attempt did not succeed.
+/// The reason why an attempt failed.
 pub(crate) enum Failure {
-    /// Somebody else wrote in between: read again.
+    /// Another client has written the object in the meantime: read it again.
     Raced,
-    /// The answer.
+    /// The request is refused with this status.
     Refused(Status),
 }
 
@@ -44,7 +44,7 @@ impl From<Status> for Failure {
 }
 
 impl Registry {
-    /// Replaces an object or its subresource.
+    /// Replaces an object or a subresource.
     ///
     /// # Errors
     /// 400, 404, 409, 422.
@@ -82,7 +82,8 @@ impl Registry {
         .await
     }
 
-    /// Reads the object, lets `make` change it, and stores the result; again when somebody else came between.
+    /// Reads the object, calls `make` to change it, and stores the result. Starts again if another client has written
+    /// the object in the meantime.
     pub(crate) async fn change(
         &self,
         context: &mut Context,
@@ -173,7 +174,8 @@ impl Registry {
     }
 }
 
-/// Whether something keeps a deleted object from going: finalizers, in `metadata` or of a namespace.
+/// Returns whether a deleted object must be kept because of its finalizers, the finalizers in the spec of a Namespace,
+/// or a grace period.
 pub(crate) fn held(object: &Value) -> bool {
     let finalizers = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
     finalizers(&object["metadata"]["finalizers"])
@@ -197,7 +199,8 @@ pub(crate) fn check_uid(target: &Target<'_>, live: &Value, expected: Option<&str
     }
 }
 
-/// The `resourceVersion` must be that of the stored object, or may be missing where the kind allows it.
+/// Checks that `resourceVersion` is that of the stored object. It may be missing if the kind allows unconditional
+/// updates.
 fn check_revision(target: &Target<'_>, object: &mut Value, live: &Value) -> Result<(), Status> {
     let given = meta::resource_version(object).to_owned();
     match given.as_str() {
@@ -222,7 +225,7 @@ fn check_revision(target: &Target<'_>, object: &mut Value, live: &Value) -> Resu
     }
 }
 
-/// What a client cannot change, and need not send.
+/// Restores the system fields that a client cannot change or may omit.
 fn keep_system_fields(object: &mut Value, live: &Value) {
     let Some(metadata) = meta::metadata_mut(object) else { return };
     for key in ["creationTimestamp", "generation"] {
@@ -242,7 +245,8 @@ fn keep_system_fields(object: &mut Value, live: &Value) {
     metadata.remove("selfLink");
 }
 
-/// The kind's preparation: what the path of the request does not write is kept, the generation rises.
+/// Prepares an update for its kind: restores the fields that the subresource does not write, and increments the
+/// generation.
 fn prepare(target: &Target<'_>, object: &mut Value, live: &Value, now: &dyn Fn() -> String) {
     let served = target.served;
     let strategy = served.strategy();
@@ -288,7 +292,7 @@ fn prepare(target: &Target<'_>, object: &mut Value, live: &Value, now: &dyn Fn()
     }
 }
 
-/// Resets every top-level field but the written ones to what `live` has.
+/// Restores every top-level field from `live`, except for the written ones.
 fn keep(object: &mut Value, live: &Value, written: impl Fn(&str) -> bool) {
     let empty = Map::new();
     let live = live.as_object().unwrap_or(&empty);

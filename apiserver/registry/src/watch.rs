@@ -1,4 +1,4 @@
-//! Watches: the changes of a resource after a revision, as events.
+//! The verb `watch`: the changes of a resource after a revision, as events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,31 +17,32 @@ use crate::select::Selection;
 use crate::storage::Gone;
 use crate::{document, keys, list};
 
-/// Marks the bookmark that ends the initial events.
+/// The annotation of the bookmark that ends the initial events.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// A running watch: what is still to be sent of its start, then the changes.
+/// A running watch: first the pending events of its start, then the changes.
 pub(crate) struct WatchState {
     served: Served,
     selection: Selection,
     pending: VecDeque<WatchEvent>,
     changes: Option<Watcher>,
-    /// The change that is being converted: taken from `changes` and not shown yet.
+    /// The change that is being converted. It has been taken from `changes` but not returned.
     change: Option<Arc<Event>>,
-    /// Only changes after this revision, which may be one of the future.
+    /// Only changes after this revision are returned. It can be in the future.
     after: u64,
-    /// For conversions.
+    /// The registry, for conversions.
     registry: Registry,
-    /// Tells when definitions have changed.
+    /// Receives changes of the definitions.
     definitions: tokio::sync::watch::Receiver<u64>,
 }
 
 impl Registry {
-    /// Starts a watch. A start that is too old is an [`EventType::Error`] event, as on a real server. One in the future shows the
-    /// changes from there on; initial events as of the future are waited for, for a while, and then an error event too.
+    /// Starts a watch. If the start revision is too old, the first event is an [`EventType::Error`], like on a real API
+    /// server. If it is in the future, the watch returns the changes after it. Initial events at a future revision are
+    /// waited for; after a timeout, an error event follows.
     ///
     /// # Errors
-    /// 400 and 422 for malformed options, 500 for a malformed revision and when the store stopped.
+    /// 400 and 422 for malformed options, 500 for a malformed revision or if the store has stopped.
     pub async fn watch(
         &self,
         context: &mut Context,
@@ -61,7 +62,7 @@ impl Registry {
         let prefix = keys::namespace(&served.definition, namespace);
         let mut definitions = self.definitions_changed();
         if !served.is_current(&self.definitions()) {
-            // It changed since it was looked up: the watch ends with the first look.
+            // The definition has changed since `served` was looked up, so the watch ends at once.
             definitions.mark_changed();
         }
         let mut state = WatchState {
@@ -74,7 +75,7 @@ impl Registry {
             registry: self.clone(),
             definitions,
         };
-        // Without a revision a watch begins with what is there, unless the client asks otherwise.
+        // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
         let initial = options.send_initial_events.unwrap_or(asked == 0);
         let start = if initial {
             if let Err(status) = self.wait_for(asked).await {
@@ -90,7 +91,8 @@ impl Registry {
         let start = if start == 0 { now } else { start.min(now) };
         match self.storage().watch(&prefix, start) {
             Ok(changes) => state.changes = Some(changes),
-            // Whoever is told that its revision is too old lists and watches again, which helps only then.
+            // This must not be an expired revision: the client would list and watch again, which does not help if the
+            // store has failed.
             Err(Gone::Failed(status)) => return Err(status),
             Err(Gone::Expired) => {
                 let oldest = self.storage().oldest();
@@ -101,7 +103,7 @@ impl Registry {
         Ok(Watch { inner: state })
     }
 
-    /// Queues what is there now as events, and answers the revision it shows.
+    /// Queues the current objects as events, and returns their revision.
     async fn initial(
         &self,
         state: &mut WatchState,
@@ -120,7 +122,7 @@ impl Registry {
         if options.send_initial_events != Some(false) && options.bookmarks {
             state.pending.push_back(bookmark(&state.served, revision, true));
         }
-        // Who did not ask for the first one gets one more at once.
+        // If the client did not request the first bookmark explicitly, kube-apiserver sends a second one at once.
         if options.send_initial_events.is_none() && options.bookmarks {
             state.pending.push_back(bookmark(&state.served, revision, false));
         }
@@ -133,7 +135,7 @@ impl WatchState {
         self.selection.matches(view, &stored.value, stored.mod_revision.0)
     }
 
-    /// The next event. Cancel safe.
+    /// Returns the next event. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<WatchEvent> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -162,7 +164,7 @@ impl WatchState {
                     }
                 }
             }
-            // The change stays in its place until it is converted: this future may be dropped on the way.
+            // The change stays in `self.change` until it is converted, because this future may be dropped in between.
             let change = self.change.clone()?;
             let versions = change.prev.iter().chain([&change.object]);
             let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
@@ -182,7 +184,7 @@ impl WatchState {
         }
     }
 
-    /// A change as this watch sees it: objects come and go with what is selected.
+    /// Returns the event of a change. An object that starts or stops matching the selectors is added or deleted.
     fn event(&self, change: &Event, view: &View) -> Option<WatchEvent> {
         let revision = change.revision().0;
         let before = change.prev.as_ref().is_some_and(|prev| self.selects(view, prev));
@@ -194,7 +196,7 @@ impl WatchState {
             (false, false) => return None,
         };
         let object = match (&change.prev, kind) {
-            // What leaves the selection is shown as it was last selected, under the revision of the change.
+            // An object that stops matching is shown in its last matching state, with the revision of the change.
             (Some(prev), EventType::Deleted) if change.kind != EventKind::Deleted => {
                 let shown = view.text(&self.served, &prev.value, prev.mod_revision.0);
                 document::Document::from_text(&shown)?.at(revision)
@@ -210,8 +212,8 @@ impl WatchState {
     }
 }
 
-/// Waits until the definition of a custom resource says something else, or is gone: whoever watches comes back and is served by
-/// the new one. Built-in kinds stay what they are.
+/// Waits until the definition of a custom resource changes or is removed. Then the watch ends, and the client watches
+/// the new definition. The definitions of built-in kinds never change.
 async fn replaced(definitions: &mut tokio::sync::watch::Receiver<u64>, registry: &Registry, served: &Served) {
     if served.definition.built_in {
         return std::future::pending().await;

@@ -1,4 +1,4 @@
-//! Webhooks: where they are, the door through which they are called, and how their failures are worded.
+//! Calls of webhooks: their addresses, the interface to the HTTP client, and the error messages.
 
 use std::time::Duration;
 
@@ -10,86 +10,86 @@ use serde_json::Value;
 
 use crate::registry::Registry;
 
-/// Why a call has no answer when its time is over; the words of Go's `context` package.
+/// The error of a call that has timed out, with the message of Go's `context` package.
 pub const DEADLINE: &str = "context deadline exceeded";
 
-/// The port of a service when none is given.
+/// The default port of a service.
 const SERVICE_PORT: u16 = 443;
 
-/// Longest text of a webhook's answer that an error quotes, bytes.
+/// Maximum number of bytes of a response that an error message quotes.
 const QUOTED: usize = 2048;
 
-/// A call: one POST of JSON.
+/// A call: a POST request with JSON.
 #[derive(Debug, Clone)]
 pub struct WebhookRequest {
-    /// `https://host:port/path?timeout=10s`. Its host is the name that the server's certificate must carry.
+    /// For example `https://host:port/path?timeout=10s`. The certificate of the server must be valid for its host.
     pub url: String,
-    /// Host and port to dial instead of the URL's.
+    /// Host and port of the connection, if they differ from the URL.
     pub address: Option<(String, u16)>,
-    /// PEM of the authorities to trust; empty: those of the machine.
+    /// CA certificates to trust, as PEM. If empty, the CA certificates of the system are trusted.
     pub ca_bundle: Vec<u8>,
-    /// How long the whole call may take.
+    /// Timeout of the whole call.
     pub timeout: Duration,
-    /// JSON.
+    /// The request body, JSON.
     pub body: Bytes,
 }
 
-/// What came back, whatever its code.
+/// The response, with any status code.
 #[derive(Debug, Clone)]
 pub struct WebhookResponse {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub code: u16,
-    /// The `Content-Type`, empty for none.
+    /// The `Content-Type`; empty if absent.
     pub content_type: String,
     /// The body.
     pub body: Bytes,
 }
 
-/// The door to webhooks.
+/// The interface to the HTTP client for webhooks.
 pub trait WebhookCaller: Send + Sync {
-    /// Makes one call within its time limit.
+    /// Makes one call within its timeout.
     ///
     /// # Errors
-    /// Why there is no response, in the words of Go's HTTP client without the URL (`dial tcp 10.0.0.1:443: connect:
-    /// connection refused`); [`DEADLINE`] when the time is over.
+    /// Why there is no response, with the message of Go's HTTP client but without the URL (`dial tcp 10.0.0.1:443:
+    /// connect: connection refused`), or [`DEADLINE`] after the timeout.
     fn post(&self, request: WebhookRequest) -> BoxFuture<'_, Result<WebhookResponse, String>>;
 }
 
-/// A call failed: no connection, no answer, or one that is no success. Displays as client-go words it.
+/// A failed call: there is no connection, no response, or no success. Its message is that of client-go.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WebhookError(pub String);
 
-/// `clientConfig`: where a webhook is and whom to trust there.
+/// `clientConfig`: the address of a webhook and the CA certificates to trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookClientConfig {
     /// The address.
     pub target: WebhookTarget,
-    /// PEM, empty for none.
+    /// CA certificates as PEM; empty if absent.
     pub ca_bundle: Vec<u8>,
 }
 
 /// The address of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebhookTarget {
-    /// `url`
+    /// `url`.
     Url(String),
-    /// `service`
+    /// `service`.
     Service {
-        /// Its namespace.
+        /// The namespace of the Service.
         namespace: String,
-        /// Its name.
+        /// The name of the Service.
         name: String,
-        /// Its port, 443 unless given.
+        /// The port of the Service; 443 by default.
         port: u16,
-        /// Path of the URL, empty for none.
+        /// The path of the URL; empty if absent.
         path: String,
     },
 }
 
 impl WebhookClientConfig {
-    /// Reads `clientConfig` of a webhook configuration or of a conversion; `None` when it has neither `url` nor `service`, or its
-    /// `caBundle` is no base64.
+    /// Reads `clientConfig` of a webhook configuration or a conversion. Returns `None` if it has neither `url` nor
+    /// `service`, or if its `caBundle` is not valid Base64.
     pub fn parse(config: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let service = &config["service"];
@@ -108,7 +108,7 @@ impl WebhookClientConfig {
         Some(Self { target, ca_bundle })
     }
 
-    /// The URL that is called, with the time limit as webhooks are told it.
+    /// Returns the URL of the call, with the `timeout` parameter.
     fn url(&self, timeout: Duration) -> String {
         let (host, path) = match &self.target {
             WebhookTarget::Url(url) => {
@@ -124,8 +124,8 @@ impl WebhookClientConfig {
     }
 }
 
-/// As client-go cleans a path before it calls: no empty segments, `.` or `..`, no slash at the end. envtest, for one, writes
-/// `https://host:port//path`.
+/// Cleans a path like client-go: removes empty segments, `.`, `..` and a trailing slash. envtest, for example,
+/// configures `https://host:port//path`.
 fn clean_path(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
@@ -138,7 +138,7 @@ fn clean_path(path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// `30s`, `1m30s`: whole seconds, rounded up.
+/// Formats a duration like Go (`30s`, `1m30s`), rounded up to whole seconds.
 fn go_duration(duration: Duration) -> String {
     let seconds = duration.as_millis().div_ceil(1000);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -150,10 +150,10 @@ fn go_duration(duration: Duration) -> String {
 }
 
 impl Registry {
-    /// Posts `body` to a webhook and answers the JSON that comes back.
+    /// Posts `body` to a webhook and returns the JSON of the response.
     ///
     /// # Errors
-    /// As client-go words them: `Post "https://…": …` without a response, else what the response says.
+    /// With the messages of client-go: `Post "https://…": …` if there is no response, else according to the response.
     pub async fn call_webhook(
         &self,
         config: &WebhookClientConfig,
@@ -181,8 +181,8 @@ impl Registry {
         read(&response).map_err(WebhookError)
     }
 
-    /// Where a service answers: the first ready endpoint of its EndpointSlices, then of its Endpoints; an `ExternalName` as it
-    /// stands. There is no cluster network here, so that the cluster address leads nowhere.
+    /// Returns the address of a Service: the first ready endpoint of its EndpointSlices, else of its Endpoints, or the
+    /// host of an `ExternalName`. The cluster IP cannot be used, because there is no cluster network.
     fn resolve_service(&self, namespace: &str, name: &str, port: u16) -> Result<(String, u16), String> {
         let service = self.stored_object("", "services", namespace, name);
         let service = service.ok_or_else(|| format!("service \"{name}\" not found"))?;
@@ -219,7 +219,7 @@ impl Registry {
         })
     }
 
-    /// An object in its stored version, when the kind is served and the object is there.
+    /// Returns an object in its stored version. Returns `None` if the kind is not served or the object does not exist.
     pub(crate) fn stored_object(
         &self,
         group: &str,
@@ -240,14 +240,14 @@ impl Registry {
     }
 }
 
-/// The number of the port of that name; of the only one when neither has a name.
+/// Returns the number of the port with the given name. An empty name matches a port without a name.
 fn port_number(ports: &Value, name: &str) -> Option<u16> {
     let mut ports = ports.as_array()?.iter();
     let found = ports.find(|port| port["name"].as_str().unwrap_or_default() == name)?;
     u16::try_from(found["port"].as_u64()?).ok()
 }
 
-/// The JSON of a successful response.
+/// Returns the JSON of a successful response.
 fn read(response: &WebhookResponse) -> Result<Value, String> {
     if !(200..=206).contains(&response.code) {
         return Err(unsuccessful(response));
@@ -258,7 +258,8 @@ fn read(response: &WebhookResponse) -> Result<Value, String> {
         .map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
 }
 
-/// What client-go makes of a response that is no success: the message of a `Status`, else words for the code.
+/// Returns client-go's message for an unsuccessful response: the message of a `Status`, else a text for the status
+/// code.
 fn unsuccessful(response: &WebhookResponse) -> String {
     if let Ok(status) = machinery::decode::json(&response.body).map(|decoded| decoded.value)
         && status["kind"] == "Status"

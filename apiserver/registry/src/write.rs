@@ -1,4 +1,4 @@
-//! What creating, updating and patching have in common.
+//! Steps that create, update and patch share.
 
 use apiextensions::rules_blocked;
 use cel::Known;
@@ -14,11 +14,11 @@ use crate::object_meta;
 use crate::options::{Operation, Review};
 use crate::registry::Registry;
 
-/// The object that a request is about.
+/// The object of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) served: &'a Served,
-    /// Empty for cluster-scoped objects.
+    /// The namespace; empty for cluster-scoped objects.
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
     pub(crate) subresource: Subresource,
@@ -39,7 +39,7 @@ impl Target<'_> {
         Status::conflict(self.served.resource(), self.name, why)
     }
 
-    /// 422 with these errors, when there are any.
+    /// Returns 422 if there are errors.
     pub(crate) fn refuse(&self, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
         if errors.is_empty() {
             return Ok(());
@@ -48,15 +48,15 @@ impl Target<'_> {
         if !definition.built_in {
             return Err(Status::invalid(&definition.group, meta::kind(object), self.name, errors));
         }
-        // Both groups of Events are validated as what they are stored as.
+        // Events of both groups are validated in their stored version.
         let (group, _) = crate::keys::home(definition);
         Err(Status::invalid(group, &definition.kind, self.name, errors))
     }
 }
 
-/// Checks that the object is the one in the path.
+/// Checks that name and namespace of the object match the path.
 ///
-/// `name` is empty where the path has none.
+/// `name` is empty if the path has none.
 pub(crate) fn check_identity(
     namespaced: bool,
     namespace: &str,
@@ -85,7 +85,7 @@ pub(crate) fn check_identity(
     Ok(())
 }
 
-/// As [`check_identity`], and fills in the namespace.
+/// Like [`check_identity`], but also sets the namespace of the object.
 pub(crate) fn identify(
     namespaced: bool,
     namespace: &str,
@@ -105,7 +105,7 @@ pub(crate) fn identify(
     Ok(())
 }
 
-/// What a client hears of an object of a built-in kind that is allowed and rarely meant.
+/// Returns warnings about allowed but probably unintended values in objects of built-in kinds.
 pub(crate) fn warnings(target: &Target<'_>, object: &Value, old: Option<&Value>) -> Vec<String> {
     let definition = &target.served.definition;
     if !definition.built_in || target.subresource != Subresource::None {
@@ -114,8 +114,8 @@ pub(crate) fn warnings(target: &Target<'_>, object: &Value, old: Option<&Value>)
     crate::strategy::warnings::of(&definition.group, &definition.kind, object, old)
 }
 
-/// How often the kind's own rules look at metadata again, apart from finalizers and at these ([`object_meta::again`]); the rules for a
-/// status do it once at most.
+/// Returns how often the validation of the kind repeats the validation of labels, annotations and owners, and of
+/// finalizers ([`object_meta::again`]). Status updates repeat each at most once.
 fn looks_again(target: &Target<'_>) -> (usize, usize) {
     let definition = &target.served.definition;
     let (content, finalizers) = object_meta::again(definition);
@@ -126,8 +126,8 @@ fn looks_again(target: &Target<'_>) -> (usize, usize) {
     }
 }
 
-/// What is wrong with an object by its schema and its kind's rules. `old` is the object before an update, which `holds` when it
-/// is known to satisfy all rules.
+/// Validates an object with its schema and the rules of its kind. `old` is the object before an update; `holds` says
+/// that it is known to satisfy all rules.
 pub(crate) fn validate(
     target: &Target<'_>,
     object: &Value,
@@ -148,12 +148,13 @@ pub(crate) fn validate(
     }
     let mut errors = match old {
         None => object_meta::validate(object, definition.namespaced, strategy),
-        // A real server looks at these for all kinds, and again by the kind.
+        // A real API server validates metadata for all kinds, and again in the validation of the kind, and reports
+        // errors repeatedly.
         Some(old) => {
             let errors = object_meta::validate_update(object, old);
             let mut errors = [errors.clone(), errors].concat();
             let (content, finalizers) = looks_again(target);
-            // What has no error has none the next time.
+            // If there are no errors so far, repeated validation finds none.
             let content = if errors.is_empty() { 0 } else { content };
             for _ in 0..content {
                 errors.extend(object_meta::validate_content(object));
@@ -192,7 +193,7 @@ pub(crate) fn validate(
     }
 }
 
-/// A custom object that says to be of another kind.
+/// Returns an error for a custom object with a different `kind`.
 fn other_kind(served: &Served, object: &Value) -> Option<FieldError> {
     let (kind, wanted) = (meta::kind(object), &served.definition.kind);
     let why = || format!("must be {wanted}");
@@ -200,9 +201,9 @@ fn other_kind(served: &Served, object: &Value) -> Option<FieldError> {
         .then(|| FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), why()))
 }
 
-/// Rules that the object breaks as it did before: a newer definition brought them, the update is not to blame. Only for
-/// objects that are not known to satisfy all rules. Writes to `status` are too frequent to look for what has been said at the
-/// last change of the rest.
+/// Returns warnings for rules that the object violates like `old`, for example because a newer definition has added
+/// them. Only for objects that are not known to satisfy all rules. Status updates are skipped: they are frequent, and
+/// the last change of the rest has returned the same warnings.
 pub(crate) fn ratcheted(
     target: &Target<'_>,
     object: &Value,
@@ -219,7 +220,7 @@ pub(crate) fn ratcheted(
 }
 
 impl Registry {
-    /// Asks the embedder's rules and what is configured, which may change the object.
+    /// Calls the embedder's rules and the mutating webhooks, which may change the object.
     pub(crate) async fn mutate(
         &self,
         context: &mut Context,
@@ -238,7 +239,7 @@ impl Registry {
         self.call_mutating(context, target, operation, old, object).await
     }
 
-    /// Asks the embedder's rules and what is configured whether the object may be written as it is now.
+    /// Calls the embedder's rules, the policies and the validating webhooks, which may refuse the write.
     pub(crate) async fn admit(
         &self,
         context: &mut Context,

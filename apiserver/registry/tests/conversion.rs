@@ -1,11 +1,11 @@
-//! Conversion by webhook: what it is asked, what it may answer, and what clients see.
+//! Conversion by webhook: the requests, the accepted answers, and the results for clients.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common::{self, Webhook, context, converted, definition, version};
 use registry::{EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource, WatchOptions};
 use serde_json::{Value, json};
 
-/// v1 has `spec.size`, v2 `spec.box.size`.
+/// Returns a definition with the versions v1 (`spec.size`) and v2 (`spec.box.size`).
 fn widgets(storage: &str) -> Value {
     let string = json!({"type": "string"});
     let v1 = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
@@ -21,7 +21,7 @@ fn widgets(storage: &str) -> Value {
     definition
 }
 
-/// Moves the size to where the wanted version has it.
+/// Moves the size to its path in the requested version.
 fn convert(object: &mut Value, wanted: &str) {
     let spec = object["spec"].as_object_mut().unwrap();
     if wanted.ends_with("/v2") {
@@ -141,7 +141,7 @@ async fn ownership_across_versions() {
     assert_eq!(status.message, "Apply failed with 1 conflict: conflict with \"one\": .spec.size");
 }
 
-/// After the storage version changed, objects of the old one are read by its schema and converted.
+/// After a change of the storage version, objects in the old version are read with its schema and converted.
 #[tokio::test]
 async fn storage_migration() {
     let plane = plane("v1").await;
@@ -156,7 +156,7 @@ async fn storage_migration() {
     let name = "widgets.test.example.com";
     let crd = parse(&plane.registry.get(&crds, "", name, Subresource::None, "").await.unwrap());
     assert_eq!(crd["status"]["storedVersions"], json!(["v1", "v2"]));
-    // v1 cannot go while it may be stored.
+    // v1 cannot be removed while objects may be stored in it.
     let mut without = crd.clone();
     without["spec"]["versions"].as_array_mut().unwrap().remove(0);
     let update = Input::new(without.clone());
@@ -227,7 +227,7 @@ async fn what_a_webhook_may_not_do() {
          connection refused"
     );
     assert_eq!(plane.create("a").await.unwrap_err(), wanted);
-    // Labels may change; what else changes in metadata is set back.
+    // A webhook may change labels; its other changes in metadata are reverted.
     plane.webhook.answers(|review| {
         let mut answer = both_ways(review)?;
         let metadata = &mut answer["response"]["convertedObjects"][0]["metadata"];

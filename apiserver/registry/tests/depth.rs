@@ -1,4 +1,4 @@
-//! Objects as deep as they may be go through every verb on half the stack of a thread, and so do definitions.
+//! Objects and definitions of the maximum depth pass through every verb on half the stack of a thread.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;
@@ -10,12 +10,12 @@ use registry::{Context, Input, Options, PatchBody, Registry, Subresource};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
-/// `{"d": {"d": … 1}}`
+/// Returns `{"d": {"d": … 1}}`.
 fn deep(levels: usize) -> Value {
     (0..levels).fold(json!(1), |inner, _| json!({"d": inner}))
 }
 
-/// Half of what tokio's threads have.
+/// Runs `work` on half the stack of tokio's threads.
 fn on_a_small_stack(work: impl Future<Output = ()> + Send + 'static) {
     let run = move || {
         let runtime =
@@ -36,7 +36,7 @@ fn the_deepest_object_goes_through_every_verb() {
             &common::definition("deeps", json!([common::version("v1", true, schema)])),
         )
         .await;
-        // The levels above: the object itself and `spec`.
+        // Two levels enclose it: the object itself and `spec`.
         let object = json!({"apiVersion": "test.example.com/v1", "kind": "Deep", "metadata": {"name": "a"},
             "spec": deep(MAX_DEPTH - 2)});
         let text = object.to_string();
@@ -52,7 +52,7 @@ fn the_deepest_object_goes_through_every_verb() {
     });
 }
 
-/// A definition that was accepted is served, and after a start again.
+/// An accepted definition is served, also after a restart.
 #[test]
 fn the_deepest_definition_is_served() {
     on_a_small_stack(async {
@@ -63,7 +63,7 @@ fn the_deepest_definition_is_served() {
             Registry::open(store, clock.clone(), Random::seeded(1), Options::default()).await.unwrap()
         };
         let registry = open().await;
-        // Above the schema stand six levels, and each field of it takes two.
+        // Six levels enclose the schema, and each nested field takes two.
         let fields = (MAX_DEPTH - 8) / 2;
         let schema = (0..fields).fold(
             json!({"type": "string"}),

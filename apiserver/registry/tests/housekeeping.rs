@@ -1,4 +1,4 @@
-//! What happens by itself: dependents, namespaces, definitions and Events go.
+//! Housekeeping: the deletion of dependents, contents of namespaces, definitions and Events.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -45,7 +45,7 @@ async fn delete(registry: &Registry, served: &Served, namespace: &str, name: &st
     registry.delete(&mut Context::default(), served, namespace, name, &options).await.unwrap();
 }
 
-/// Waits until the object is gone; a paused clock makes the deadline free.
+/// Waits until the object is removed. The clock is paused, so the deadline takes no real time.
 async fn gone(registry: &Registry, served: &Served, namespace: &str, name: &str) {
     let options = WatchOptions { field_selector: format!("metadata.name={name}"), ..WatchOptions::default() };
     let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
@@ -127,7 +127,7 @@ async fn events_go_after_an_hour() {
     gone(&registry, &events, "default", "e").await;
 }
 
-/// Waits until `kubernetes` in `default` is as wanted; a paused clock makes the deadline free.
+/// Waits until `kubernetes` in `default` satisfies `wanted`. The clock is paused, so the deadline takes no real time.
 async fn until(registry: &Registry, served: &Served, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut watch =
         registry.watch(&mut Context::default(), served, "default", &WatchOptions::default()).await.unwrap();
@@ -162,7 +162,7 @@ async fn the_server_leads_to_itself() {
     let found = until(&registry, &slices, |_| true).await;
     assert_eq!(found["endpoints"][0]["addresses"], json!(["192.0.2.10"]));
     assert_eq!(found["metadata"]["labels"]["kubernetes.io/service-name"], "kubernetes");
-    // What somebody changes or deletes comes back.
+    // Changed or deleted objects are restored.
     let elsewhere = json!({"subsets": [{"addresses": [{"ip": "192.0.2.66"}], "ports": [{"port": 1}]}]});
     let patch = PatchBody::Merge(elsewhere.to_string().into());
     let mut context = Context::default();

@@ -1,4 +1,5 @@
-//! The registry from outside: verbs, conversion, rules, housekeeping, and random requests against a model.
+//! Tests of the registry through its public interface: verbs, conversion, rules, housekeeping, and random requests
+//! against a model.
 
 mod common;
 mod conversion;

@@ -1,4 +1,4 @@
-//! Which rules an update evaluates.
+//! Tests of which validation rules an update evaluates.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common::{self, context, definition, version};
@@ -24,7 +24,7 @@ fn rules() -> Value {
     ])
 }
 
-/// How many rules the patch evaluated, and its warnings.
+/// Returns the number of rules that the patch evaluated, and its warnings.
 async fn patch(
     registry: &Registry,
     served: &Served,
@@ -50,13 +50,15 @@ async fn only_what_can_have_changed_is_evaluated() {
     let served = common::serve(&registry, &gadgets(rules())).await;
     create(&registry, &served).await;
     let status = Subresource::Status;
-    // The rule of the status, and the one of the whole that reads it; none that only reads the spec.
+    // Evaluates the rule of `status` and the rule of the whole object that reads it, but no rule that only reads the
+    // spec.
     assert_eq!(patch(&registry, &served, status, json!({"status": {"phase": "Good"}})).await.unwrap().0, 2);
-    // Nothing that rules read, but the transition rule has both sides to see.
+    // No rule reads a changed value, but the transition rule is always evaluated.
     let none = Subresource::None;
     let labels = json!({"metadata": {"labels": {"a": "b"}}});
     assert_eq!(patch(&registry, &served, none, labels).await.unwrap().0, 1);
-    // `b`, what compares it, and the transition rule; neither `a` nor the status.
+    // Evaluates the rule of `b`, the rule that compares it, and the transition rule, but not the rules of `a` and
+    // `status`.
     assert_eq!(patch(&registry, &served, none, json!({"spec": {"b": 3}})).await.unwrap().0, 3);
     let error = patch(&registry, &served, none, json!({"spec": {"b": 0}})).await.unwrap_err();
     assert!(error.contains("failed rule: self.spec.a <= self.spec.b"), "{error}");
@@ -64,8 +66,8 @@ async fn only_what_can_have_changed_is_evaluated() {
     assert!(error.contains("status: Invalid value: failed rule: self.phase != 'Bad'"), "{error}");
 }
 
-/// A rule that comes later finds objects that break it: what an update leaves as it was is a warning, also after a status
-/// update, and what belongs to a changed value is an error.
+/// A rule that is added later applies to objects that violate it. For a value that an update does not change, the
+/// violation is a warning, also after a status update; for a changed value, it is an error.
 #[tokio::test]
 async fn a_new_rule_is_held_against_old_objects() {
     let (registry, _) = common::registry().await;

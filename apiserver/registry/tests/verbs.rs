@@ -1,4 +1,4 @@
-//! The verbs over a memory engine, as serving calls them.
+//! The verbs on a memory engine, called like from the HTTP layer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

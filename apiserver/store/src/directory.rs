@@ -1,4 +1,4 @@
-//! The data directory: private to its owner, and held by one process at a time.
+//! The data directory, which is private to its owner and locked by one process at a time.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::error::EngineError;
 
-/// Holds the lock and the number of the process that has it.
+/// The lock file, which contains the number of the process that holds the lock.
 const LOCK_FILE: &str = "lock";
 
-/// A locked data directory. Clones share the lock; it is released when the last one is dropped, or the process ends in whatever way.
+/// A locked data directory. Clones share the lock, which is released when the last clone is dropped or the process
+/// ends.
 #[derive(Clone, Debug)]
 pub struct DataDirectory(Arc<Locked>);
 
@@ -22,10 +23,10 @@ struct Locked {
 }
 
 impl DataDirectory {
-    /// Creates the directory if need be (0700) and locks it.
+    /// Creates the directory with mode 0700 if it is missing, and locks it.
     ///
     /// # Errors
-    /// Another process holds it, others can look into it, or the file system refuses.
+    /// Another process holds the lock, other users can read the directory, or the file system returns an error.
     pub fn open(path: &Path) -> Result<Self, EngineError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(failed("create", path))?;
@@ -42,20 +43,21 @@ impl DataDirectory {
             Err(TryLockError::WouldBlock) => return Err(in_use(path, &mut lock)),
             Err(TryLockError::Error(error)) => return Err(failed("lock", &lock_path)(error)),
         }
-        // The lock is held whatever it says; on a full disk it says nothing.
+        // The lock is valid regardless of the file's content, which cannot be written on a full disk.
         if let Err(error) = record_holder(&mut lock) {
             tracing::warn!(%error, "cannot write {}", lock_path.display());
         }
         Ok(Self(Arc::new(Locked { path: path.to_owned(), _lock: lock })))
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 }
 
-/// Narrows the directory to 0700, unless it holds files of somebody else: then it may not be meant for us.
+/// Restricts the mode of the directory to 0700, unless it contains files of other programs, because then it may be the
+/// wrong directory.
 fn make_private(path: &Path) -> Result<(), EngineError> {
     let mode = path.metadata().map_err(failed("read", path))?.permissions().mode() & 0o7777;
     if mode & 0o077 == 0 {
@@ -84,14 +86,14 @@ fn record_holder(lock: &mut File) -> std::io::Result<()> {
     writeln!(lock, "{}", std::process::id())
 }
 
-/// Options to write a file that only its owner can read.
+/// Returns options for writing a file that only its owner can read.
 pub(crate) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);
     options
 }
 
-/// Names the step and the file of an I/O error.
+/// Converts an I/O error to an [`EngineError`] with the step and the file.
 pub(crate) fn failed(step: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> EngineError {
     let file = path.display().to_string();
     move |error| EngineError::Failed { step, file, reason: error.to_string() }

@@ -1,4 +1,4 @@
-//! What can go wrong, by step.
+//! The errors of the store, by step.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,137 +7,139 @@ use crate::key::Key;
 use crate::object::Stored;
 use crate::revision::Revision;
 
-/// An engine could not be opened, read or written.
+/// An error of opening, reading or writing an engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Another process holds the data directory.
+    /// Another process holds the lock of the data directory.
     #[error(
         "data directory {path} is in use by {holder}; stop it first, or choose another directory with --data-dir"
     )]
     InUse {
         /// The data directory.
         path: PathBuf,
-        /// `process <pid>`, or "another process" when it left no number.
+        /// `process <pid>`, or "another process" if the lock file has no number.
         holder: String,
     },
-    /// The data directory can be read by others and holds files of somebody else, so it is not narrowed.
+    /// Other users can read the data directory, and it contains other files, so its mode is not changed.
     #[error(
         "data directory {path} is open to other users (mode {mode:04o}) and holds other files; choose an empty directory, or `chmod 700` it"
     )]
     Exposed {
         /// The data directory.
         path: PathBuf,
-        /// Its permission bits.
+        /// The permission bits of the directory.
         mode: u32,
     },
-    /// The file was written by a newer version of this program.
+    /// A newer version of this program wrote the file.
     #[error(
         "{file} has storage format {found}, this version of firstlight reads up to format {supported}; use a newer firstlight"
     )]
     Newer {
         /// The store's file.
         file: String,
-        /// The format found.
+        /// The format of the file.
         found: u64,
         /// The newest format that this version reads.
         supported: u64,
     },
-    /// The file is damaged. Nothing is taken from it, and nothing is left out to make it fit.
+    /// The file is damaged. No part of it is used, and nothing is omitted to make it fit.
     #[error("{file} is damaged and is not used: {reason}; restore it from a backup")]
     Damaged {
         /// The store's file.
         file: String,
-        /// What does not fit.
+        /// A description of the damage.
         reason: String,
     },
-    /// The disk is full. Nothing of the batch was written; the engine can be used again.
+    /// The disk is full. Nothing of the batch was written, and the engine can be used again.
     #[error("no space left to write {file}; nothing was changed")]
     Full {
         /// The store's file.
         file: String,
     },
-    /// The disk failed; what is on it is only known after opening the store again.
+    /// The disk failed. Its content is only known after the store is opened again.
     #[error("cannot {step} {file}: {reason}")]
     Failed {
-        /// What was tried, as a verb.
+        /// The failed step, as a verb.
         step: &'static str,
         /// The file or directory.
         file: String,
-        /// The system's or engine's words.
+        /// The error of the system or of the engine.
         reason: String,
     },
 }
 
-/// A transaction was refused or could not be made durable. Nothing of it was or will be visible, except as [`CommitError::Poisoned`] says.
+/// The reason why a transaction was refused or is not durable. No part of it is or will be visible, except as for
+/// [`CommitError::Poisoned`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CommitError {
-    /// The key to be created exists.
+    /// The key to create exists.
     #[error("{} already exists", current.key)]
     AlreadyExists {
-        /// What is there.
+        /// The existing object.
         current: Arc<Stored>,
     },
-    /// The object was changed since the caller read it.
+    /// The object has changed since the caller read it.
     #[error("{} is at revision {}, not {expected}", current.key, current.mod_revision)]
     Conflict {
-        /// What the caller expected.
+        /// The revision that the caller expected.
         expected: Revision,
-        /// What is there.
+        /// The existing object.
         current: Arc<Stored>,
     },
-    /// The object to be updated or deleted is not there.
+    /// The object to update or delete does not exist.
     #[error("{key} does not exist")]
     NotFound {
-        /// What was looked for.
+        /// The missing key.
         key: Key,
     },
-    /// The disk is full; nothing was changed, later writes may succeed.
+    /// The disk is full. Nothing was changed, and later writes may succeed.
     #[error("{0}")]
     Full(Arc<str>),
-    /// Objects and history take what they may; nothing was changed. Deletions, and updates that make nothing larger, go on.
+    /// Objects and history have reached the quota. Nothing was changed. Deletions, and updates that do not enlarge an
+    /// object, remain possible.
     #[error(
         "etcdserver: mvcc: database space exceeded: {used} of {quota} bytes are taken; delete what is not needed, or start with a larger --quota-backend-bytes"
     )]
     Quota {
-        /// Bytes that are taken.
+        /// The used size in bytes.
         used: u64,
-        /// Bytes that may be taken.
+        /// The quota in bytes.
         quota: u64,
     },
-    /// The engine failed, now or earlier; this store writes no more. Whether the transaction that met the failure is
-    /// on the disk is known when the store is opened again.
+    /// The engine has failed, at this transaction or before, and the store writes no more. Whether the transaction that
+    /// met the failure is on disk is known when the store is opened again.
     #[error("the store stopped writing after an error: {0}")]
     Poisoned(Arc<str>),
 }
 
-/// A point of the history cannot be served.
+/// The reason why a point of the history cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// The history no longer reaches back to the revision asked for.
+    /// The history does not reach back to the requested revision.
     #[error("revision {requested} is too old: the history begins at {oldest}")]
     Compacted {
-        /// What was asked for.
+        /// The requested revision.
         requested: Revision,
-        /// The oldest revision that can be asked for.
+        /// The oldest available revision.
         oldest: Revision,
     },
-    /// The revision asked for lies in the future.
+    /// The requested revision is greater than the current one.
     #[error("revision {requested} is too large: the store is at {current}")]
     Future {
-        /// What was asked for.
+        /// The requested revision.
         requested: Revision,
-        /// Where the store is.
+        /// The current revision of the store.
         current: Revision,
     },
-    /// The engine failed earlier; there will be no more events.
+    /// The engine has failed, so there will be no more events.
     #[error("the store stopped after an error: {0}")]
     Poisoned(Arc<str>),
 }
 
-/// Why a watcher gets no more events.
+/// The reason why a watcher receives no more events.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WatchEnd {
-    /// What comes next for it is no longer in the history.
+    /// The next events of the watcher are not in the history.
     #[error("the watcher fell too far behind")]
     TooSlow,
     /// The engine failed, or the store was dropped.

@@ -1,4 +1,5 @@
-//! From the head to the engine, to readers and watchers, and to those who wait: batch by batch, by one task at a time.
+//! The path of batches from the head to the engine, then to readers and watchers, and to the waiting callers. One task
+//! at a time flushes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +21,7 @@ impl Inner {
         self.state.read().trimmable(adding, now, self.is_tight(), self.engine.strained())
     }
 
-    /// Writes what is queued, on this thread.
+    /// Writes the queued transactions on the current thread.
     pub(crate) fn flush_inline(&self) {
         while let Some(flight) = self.take() {
             let result = if flight.is_empty() { Ok(()) } else { self.engine.commit(&flight.batch) };
@@ -49,13 +50,13 @@ impl Inner {
         self.finish(flight, result);
     }
 
-    /// Writes what is queued; one task of these stays until nobody writes.
+    /// Writes the queued transactions. One of these tasks stays until nobody writes.
     pub(crate) async fn flush_and_settle(self: Arc<Self>) {
         self.flush().await;
         if self.awaiting_quiet.swap(true, Ordering::AcqRel) {
             return;
         }
-        // Whoever waits here must not keep a store, and the lock of its directory, that everybody else has dropped.
+        // A waiting task must not keep a dropped store alive, because the store holds the lock of its directory.
         let (clock, store) = (self.clock.clone(), Arc::downgrade(&self));
         drop(self);
         while let Some(before) = store.upgrade().map(|store| store.state.read().revision) {
@@ -67,7 +68,7 @@ impl Inner {
         }
     }
 
-    /// Lets the engine prepare for the next start; whether nobody wrote meanwhile.
+    /// Lets the engine prepare for the next start. Returns whether nobody wrote meanwhile.
     async fn settle(&self, revision: Revision) -> bool {
         let trim = if self.is_tight() { self.trimmable(0) } else { None };
         let flight = self.head.lock().take_quiet(&self.state, trim);
@@ -80,11 +81,11 @@ impl Inner {
             return false;
         }
         self.awaiting_quiet.store(false, Ordering::Release);
-        // Whoever wrote before the last line relied on this task.
+        // A writer that came before the previous line relies on this task.
         self.state.read().revision == revision || self.awaiting_quiet.swap(true, Ordering::AcqRel)
     }
 
-    /// Revisions that do not increase stop the store: readers would see an order that no writer made.
+    /// Stops the store if revisions do not increase, because readers would see an order that no writer made.
     fn disorder(&self, flight: &Flight) -> Option<CommitError> {
         if flight.is_empty() {
             return None;
@@ -93,7 +94,7 @@ impl Inner {
         order.err().map(|reason| CommitError::Poisoned(reason.into()))
     }
 
-    /// Publishes and answers, in this order: whoever hears of a write can read it.
+    /// Publishes a batch and then answers its callers, so that a caller that knows of a write can read it.
     fn finish(&self, flight: Flight, result: Result<(), EngineError>) {
         let failure = match result {
             Ok(()) => None,
@@ -103,7 +104,7 @@ impl Inner {
         let failure = failure.or_else(|| self.disorder(&flight));
         match &failure {
             None if flight.is_empty() => {}
-            // Nobody waits for it, and what is queued does not build on it.
+            // No caller waits for a quiet batch, and no queued transaction depends on it.
             Some(CommitError::Full(_)) if flight.batch.quiet => {}
             None => {
                 self.state.write().publish(&flight.events, flight.batch.revision, flight.batch.trim);

@@ -1,4 +1,4 @@
-//! The head: the newest state that writers build on, most of it published, the rest waiting for the engine.
+//! The head is the newest state that writers build on. Most of it is published, and the rest waits for the engine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::operation::Operation;
 use crate::revision::Revision;
 use crate::state::State;
 
-/// How much room there is for what is not durable yet.
+/// The available space for changes that are not durable yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Bytes taken.
+    /// The used size in bytes.
     pub(crate) used: u64,
-    /// Bytes that may be taken.
+    /// The quota in bytes.
     pub(crate) quota: u64,
-    /// There is room on the disk for deletions only.
+    /// Whether the disk has space for deletions only.
     pub(crate) strained: bool,
 }
 
 impl Room {
-    /// Whether `change` may be written where `staged` bytes wait; `frees`: it belongs to a deletion.
+    /// Checks that there is space for `change` beside `staged` waiting bytes. `frees` is true for a step of a deletion.
     fn check(
         &self,
         change: &Change,
@@ -44,7 +44,7 @@ impl Room {
         }
         let larger = before.is_none_or(|before| change.value.len() > before.value.len());
         let beyond = if frees { self.quota / QUOTA_PARTS * QUOTA_REMOVAL_PARTS } else { 0 };
-        // A long value has pages of its own, in a power of two.
+        // A long value has its own pages, in a power of two.
         let taken = (change.value.len() as u64 + 256).next_power_of_two();
         let after = self.used.saturating_add(staged).saturating_add(taken);
         if larger && after > self.quota.saturating_add(beyond) {
@@ -54,33 +54,34 @@ impl Room {
     }
 }
 
-/// What a commit answers.
+/// The result of a commit.
 pub(crate) type Answer = Result<Vec<Arc<Event>>, CommitError>;
 
-/// A transaction that waits for its batch. One without changes was refused because of a change that is not durable yet: its
-/// refusal must not be heard before that change can be read.
+/// A transaction that waits for its batch. A transaction without changes was refused because of a change that is not
+/// durable yet; its caller must not get the refusal before that change can be read.
 struct Staged {
     changes: Vec<(Change, Arc<Event>)>,
-    /// Some of them delete.
+    /// Whether one of the changes belongs to a deletion.
     frees: bool,
     answer: Answer,
     reply: oneshot::Sender<Answer>,
 }
 
-/// Invariant: `pending` is what the transactions in `queue` and in the batch under way make of the published state.
+/// Invariant: `pending` contains the state of all keys that the transactions in `queue` and in the current batch
+/// change.
 #[derive(Default)]
 pub(crate) struct Head {
     pending: BTreeMap<Key, (Revision, Option<Arc<Stored>>)>,
     queue: VecDeque<Staged>,
-    /// The last revision handed out.
+    /// The last assigned revision.
     revision: Revision,
     flushing: bool,
-    /// Bytes of the values in `queue` and in the batch under way.
+    /// Size of the values in `queue` and in the current batch, in bytes.
     staged: u64,
     failure: Option<Arc<str>>,
 }
 
-/// A batch on its way to the engine, with those who wait for it.
+/// A batch on its way to the engine, with the callers that wait for it.
 pub(crate) struct Flight {
     pub(crate) batch: Batch,
     pub(crate) events: Vec<(Arc<Event>, i64)>,
@@ -88,12 +89,12 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Nothing to make durable: every transaction in it was refused.
+    /// Returns whether there is nothing to write, because all transactions in the batch were refused.
     pub(crate) fn is_empty(&self) -> bool {
         self.batch.changes.is_empty() && !self.batch.quiet
     }
 
-    /// Answers everybody, with `failure` if there was one. A caller that went away does not mind.
+    /// Answers all callers, with `failure` if there is one. A caller that has gone away is ignored.
     pub(crate) fn reply(self, failure: Option<&CommitError>) {
         for (reply, answer) in self.replies {
             let _gone = reply.send(failure.map_or(answer, |failure| Err(failure.clone())));
@@ -110,8 +111,8 @@ impl Head {
         self.failure.as_ref()
     }
 
-    /// Checks a transaction against the pending state, gives it its revisions and queues it. The flag tells the caller that it
-    /// has to start the flush.
+    /// Checks a transaction against the pending state, assigns its revisions and queues it. The flag tells the caller
+    /// to start the flush.
     pub(crate) fn stage(
         &mut self,
         state: &parking_lot::RwLock<State>,
@@ -146,7 +147,7 @@ impl Head {
             overlay.insert(change.key.clone(), (revision, after));
             changes.push((change, event));
         }
-        // Nothing before this point changed the head: a value function that panics harms its own caller only.
+        // The head is unchanged up to this point, so a panic in a value function only affects its own caller.
         let answer = match refusal {
             Some((error, false)) => return Err(error),
             Some((error, true)) => {
@@ -165,7 +166,7 @@ impl Head {
         Ok((receiver, !std::mem::replace(&mut self.flushing, true)))
     }
 
-    /// Takes what is queued, up to the size of a batch; `None` ends the flush.
+    /// Takes queued transactions up to the size of a batch. `None` ends the flush.
     pub(crate) fn take(&mut self, trim: impl FnOnce(usize) -> Option<Revision>) -> Option<Flight> {
         if self.queue.is_empty() {
             self.flushing = false;
@@ -185,7 +186,8 @@ impl Head {
             }
             flight.replies.push((staged.reply, staged.answer));
         }
-        // Refused transactions alone have no revision: nothing is written for them, so nothing may be trimmed with them.
+        // Refused transactions have no revision. Nothing is written for them alone, so nothing may be trimmed with
+        // them.
         if let Some(last) = flight.batch.changes.last() {
             flight.batch.revision = last.revision;
             flight.batch.trim = trim(flight.events.len());
@@ -193,7 +195,7 @@ impl Head {
         Some(flight)
     }
 
-    /// An empty batch for the engine's own sake, where nothing else is under way.
+    /// Returns a quiet batch without changes, or `None` if a flush is under way.
     pub(crate) fn take_quiet(
         &mut self,
         state: &parking_lot::RwLock<State>,
@@ -202,13 +204,13 @@ impl Head {
         if self.failure.is_some() || std::mem::replace(&mut self.flushing, true) {
             return None;
         }
-        // Read here, since a write that came before this lock has moved it.
+        // The revision is read here, because a write that came before this lock has changed it.
         let revision = state.read().revision;
         let batch = Batch { revision, trim, quiet: true, ..Batch::default() };
         Some(Flight { batch, events: Vec::new(), replies: Vec::new() })
     }
 
-    /// Forgets what a published batch made pending.
+    /// Removes the pending changes of a published batch.
     pub(crate) fn published(&mut self, flight: &Flight) {
         for (event, _) in &flight.events {
             self.staged = self.staged.saturating_sub(event.object.value.len() as u64);
@@ -218,7 +220,7 @@ impl Head {
         }
     }
 
-    /// Drops everything pending: it was built on a batch that failed. Revisions handed out are not handed out again.
+    /// Drops all pending changes, because they build on a failed batch. Assigned revisions are not assigned again.
     pub(crate) fn fail(&mut self, failure: &CommitError) {
         self.pending.clear();
         self.staged = 0;
@@ -250,7 +252,7 @@ fn change_of(
             (ChangeKind::Delete, key, value)
         }
     };
-    // The key that is already there is shared, so an object has one copy of its key whatever the number of its versions.
+    // The existing key is shared, so an object has one copy of its key regardless of the number of its versions.
     let key = current.as_ref().map_or(key, |current| current.key.clone());
     let change = Change {
         revision,
@@ -264,7 +266,7 @@ fn change_of(
     (change.clone(), Arc::new(event_of(change, current)))
 }
 
-/// Without the spare capacity that a serializer leaves; it would stay in memory as long as the object.
+/// Removes the spare capacity that a serializer leaves, which would stay in memory as long as the object.
 fn exact(value: Bytes) -> Bytes {
     Bytes::from(Vec::from(value).into_boxed_slice())
 }

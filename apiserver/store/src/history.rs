@@ -1,6 +1,6 @@
-//! The recent history: the newest events as they were sent, older ones without their values, which the engine has.
+//! The recent history. The newest events are complete, and older ones are without their values, which the engine has.
 //!
-//! Invariant: events stand in the order of their revisions; those without values come first.
+//! Invariant: events are in the order of their revisions, and those without values come first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::limits::{HistoryLimits, READ_EVENTS, TRIM_EVENTS_MAX, WATCH_CHUNK_BYT
 use crate::object::{Event, Stored, event_of, stored_of};
 use crate::revision::Revision;
 
-/// An event without its values: the numbers of the engine's rows that hold them.
+/// An event without its values, as the revisions of the engine's rows that contain them.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     pub(crate) key: Key,
     /// The row of the event itself.
     pub(crate) revision: Revision,
-    /// The row that it replaced; [`Revision::NONE`] for a new object.
+    /// The replaced row, or [`Revision::NONE`] for a new object.
     pub(crate) previous: Revision,
 }
 
@@ -27,12 +27,12 @@ impl Numbers {
         Self { key: event.key().clone(), revision: event.revision(), previous }
     }
 
-    /// The rows that [`Self::event`] needs.
+    /// Returns the rows that [`Self::event`] needs.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Revision> {
         [self.revision, self.previous].into_iter().filter(|revision| *revision != Revision::NONE)
     }
 
-    /// The event, put together from rows; `None` when one is not there any more.
+    /// Builds the event from rows. Returns `None` if a row is missing.
     pub(crate) fn event(&self, rows: &BTreeMap<Revision, Change>) -> Option<Event> {
         let prev = match self.previous {
             Revision::NONE => None,
@@ -44,9 +44,9 @@ impl Numbers {
 
 /// A version of an object.
 pub(crate) enum Version {
-    /// As it is.
+    /// The version is in memory.
     Here(Arc<Stored>),
-    /// In the engine's row of that number.
+    /// The version is in the engine's row of that revision.
     Row(Revision),
 }
 
@@ -57,9 +57,9 @@ enum Known {
 
 struct Recorded {
     known: Known,
-    /// Seconds since the Unix epoch.
+    /// The time in seconds since the Unix epoch.
     time: i64,
-    /// Of its value, as far as that is known.
+    /// Size of the event's value in bytes, or an estimate.
     bytes: usize,
 }
 
@@ -78,7 +78,7 @@ impl Recorded {
         }
     }
 
-    /// The version that the event replaced.
+    /// Returns the version that the event replaced.
     fn before(&self) -> Option<Version> {
         match &self.known {
             Known::Whole(event) => event.prev.clone().map(Version::Here),
@@ -92,21 +92,21 @@ impl Recorded {
 /// The next events that a watcher reads from the history.
 #[derive(Default)]
 pub(crate) struct Chunk {
-    /// Those that are in memory, or else `numbers`, never both.
+    /// The events in memory. Either this or `numbers` is empty.
     pub(crate) events: VecDeque<Arc<Event>>,
     pub(crate) numbers: VecDeque<Numbers>,
-    /// Up to where the history was looked through; `None`: to its end.
+    /// The revision up to which the history was searched, or `None` if it was searched to its end.
     pub(crate) more_after: Option<Revision>,
 }
 
 #[derive(Default)]
 pub(crate) struct History {
     events: VecDeque<Recorded>,
-    /// How many have no values: the first ones.
+    /// The number of events without values, which are the first ones.
     without_values: usize,
-    /// Bytes of the values of the others.
+    /// Size of the values of the complete events, in bytes.
     bytes: usize,
-    /// Bytes of the values of all, wherever they are.
+    /// Size of the values of all events, in memory or not, in bytes.
     total: usize,
 }
 
@@ -115,7 +115,7 @@ impl History {
         self.events.len()
     }
 
-    /// Adds an event; the oldest ones lose their values when there are more than `limits.memory` bytes of them.
+    /// Adds an event. The oldest complete events lose their values if these take more than `limits.memory` bytes.
     pub(crate) fn push(&mut self, event: Arc<Event>, time: i64, limits: &HistoryLimits) {
         let bytes = event.object.value.len();
         self.bytes += bytes;
@@ -132,7 +132,8 @@ impl History {
         }
     }
 
-    /// Adds an event that was read from the engine, where its values stay, `bytes` long. Only before the first [`Self::push`].
+    /// Adds an event from the engine, which keeps its values of `bytes` bytes. Must not be called after the first
+    /// [`Self::push`].
     pub(crate) fn push_numbers(&mut self, change: &Change, bytes: usize) {
         let Change { key, revision, previous, time, .. } = change;
         let numbers = Numbers { key: key.clone(), revision: *revision, previous: *previous };
@@ -141,7 +142,7 @@ impl History {
         self.without_values += 1;
     }
 
-    /// Drops everything up to and including `revision`.
+    /// Drops all events up to and including `revision`.
     pub(crate) fn trim(&mut self, revision: Revision) {
         while let Some(oldest) = self.events.front()
             && oldest.revision() <= revision
@@ -155,8 +156,8 @@ impl History {
         }
     }
 
-    /// Up to which revision events may be dropped at `now` (Unix seconds) when `adding` more come, which makes `newest` the last
-    /// revision: those that both limits let go, and those that `bytes` of values have no room for.
+    /// Returns the revision up to which events may be dropped at `now` (Unix seconds), before `adding` more events make
+    /// `newest` the last revision. Events may be dropped if both limits allow it, or if the values exceed `bytes`.
     pub(crate) fn trimmable(
         &self,
         limits: &HistoryLimits,
@@ -173,7 +174,7 @@ impl History {
             .take_while(|recorded| {
                 let too_many = left > bytes;
                 left -= recorded.bytes;
-                // An event from far in the future was written before the clock was set back: its time says nothing.
+                // An event from the far future was written before the clock was set back, so its time is meaningless.
                 let old = newest - recorded.revision().0 >= limits.revisions
                     && now.abs_diff(recorded.time) > age.unsigned_abs();
                 old || too_many
@@ -182,21 +183,22 @@ impl History {
             .map(Recorded::revision)
     }
 
-    /// What the keys below `prefix` that have changed after `revision` were then; `None`: not there.
+    /// Returns the keys below `prefix` that changed after `revision`, with their version at `revision`, or `None` if
+    /// they did not exist.
     pub(crate) fn changed_since(
         &self,
         prefix: &Prefix,
         revision: Revision,
     ) -> BTreeMap<&Key, Option<Version>> {
         let later = self.events.iter().rev().take_while(|recorded| recorded.revision() > revision);
-        // Of several changes the first one counts, which comes last here.
+        // The first of several changes counts. It comes last in this order and replaces the others.
         later
             .filter(|recorded| prefix.covers(recorded.key()))
             .map(|recorded| (recorded.key(), recorded.before()))
             .collect()
     }
 
-    /// The first events after `revision` that `prefix` covers: so many that they can wait for a watcher.
+    /// Returns the first events after `revision` that `prefix` covers, up to the size of a chunk.
     pub(crate) fn chunk(&self, prefix: &Prefix, revision: Revision) -> Chunk {
         let first = self.events.partition_point(|recorded| recorded.revision() <= revision);
         let (mut chunk, mut bytes, mut last) = (Chunk::default(), 0, revision);

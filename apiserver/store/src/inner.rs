@@ -1,4 +1,4 @@
-//! What a store consists of, and what all of its parts do with it.
+//! The state that all handles of a store share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::object::Event;
 use crate::revision::Revision;
 use crate::state::State;
 
-/// Locks are taken in the order `head`, `state`.
+/// Locks must be taken in the order `head`, `state`.
 pub(crate) struct Inner {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) blocking: bool,
     pub(crate) clock: Clock,
     pub(crate) head: Mutex<Head>,
     pub(crate) state: RwLock<State>,
-    /// Somebody waits until nobody writes.
+    /// Whether a task is waiting until nobody writes.
     pub(crate) awaiting_quiet: AtomicBool,
-    /// Since when the engine has been at a batch.
+    /// The time at which the engine began the current batch.
     pub(crate) writing_since: Mutex<Option<Instant>>,
-    /// Told when the engine has failed.
+    /// Notified when the engine has failed.
     pub(crate) failed: Notify,
     pub(crate) quota: u64,
-    /// A write was refused for the quota, and there is no room yet.
+    /// Whether a write was refused because of the quota and there is no space yet.
     pub(crate) alarm: AtomicBool,
 }
 
@@ -42,7 +42,7 @@ impl Inner {
         Room { used: self.engine.size().rows, quota: self.quota, strained: self.engine.strained() }
     }
 
-    /// Whether the history has to give way to objects.
+    /// Returns whether the history must be shortened in favor of objects.
     pub(crate) fn is_tight(&self) -> bool {
         self.engine.strained() || self.alarm.load(Ordering::Relaxed) || self.is_nearly_spent()
     }
@@ -57,7 +57,7 @@ impl Inner {
         }
     }
 
-    /// Ends the alarm when there is room again.
+    /// Ends the alarm when there is space again.
     pub(crate) fn look_at_quota(&self) {
         if self.alarm.load(Ordering::Relaxed) && !self.is_nearly_spent() {
             self.alarm.store(false, Ordering::Relaxed);
@@ -79,10 +79,11 @@ impl Inner {
         tokio::task::spawn_blocking(move || engine.check()).await.map_err(failed)?
     }
 
-    /// The first of these events: as many as a watcher takes at a time. None where the first is not there any more.
+    /// Returns the first of these events, as many as a watcher takes at a time. The result is empty if a row of the
+    /// first event is missing.
     ///
     /// # Errors
-    /// [`HistoryError::Poisoned`] when they cannot be read.
+    /// [`HistoryError::Poisoned`] if they cannot be read.
     pub(crate) async fn events(self: &Arc<Self>, numbers: Vec<Numbers>) -> Result<Vec<Event>, HistoryError> {
         if !self.blocking {
             return self.events_at_once(numbers.iter());
@@ -92,7 +93,7 @@ impl Inner {
         read.unwrap_or_else(|error| Err(HistoryError::Poisoned(error.to_string().into())))
     }
 
-    /// As [`Self::events`], on this thread, which may wait for the disk.
+    /// Works like [`Self::events`] on the current thread, which may wait for the disk.
     pub(crate) fn events_at_once<'a>(
         &self,
         numbers: impl Iterator<Item = &'a Numbers>,
@@ -110,10 +111,10 @@ impl Inner {
         Ok(events)
     }
 
-    /// Rows of the engine, by number.
+    /// Returns rows of the engine by revision.
     ///
     /// # Errors
-    /// [`HistoryError::Poisoned`] when they cannot be read.
+    /// [`HistoryError::Poisoned`] if they cannot be read.
     pub(crate) async fn rows(
         &self,
         revisions: BTreeSet<Revision>,
@@ -129,7 +130,7 @@ impl Inner {
         }
     }
 
-    /// As [`Self::rows`], on this thread, which may wait for the disk.
+    /// Works like [`Self::rows`] on the current thread, which may wait for the disk.
     fn rows_at_once(
         &self,
         revisions: &BTreeSet<Revision>,

@@ -1,34 +1,36 @@
-//! Where an object is stored: `/registry/<group>/<resource>/<namespace>/<name>`.
+//! Keys of objects, in the form `/registry/<group>/<resource>/<namespace>/<name>`.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The root of all keys, as Kubernetes lays them out in etcd.
+/// The root of all keys, as in the etcd layout of Kubernetes.
 const ROOT: &str = "/registry/";
 
-/// The segment that stands for the core group, whose API name is empty. No other group can have it: every other group
-/// is a domain, or one of the few built-in words (`apps`, `batch`, ...).
+/// The segment for the core group, whose API name is empty. No other group has this name, because all others are
+/// domains or one of the few built-in words (`apps`, `batch`, ...).
 const CORE_GROUP: &str = "core";
 
-/// A part that cannot stand in a key; no object can have it.
+/// A part that a key cannot contain. No object can have such a part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{part} {value:?} cannot be part of a storage key")]
 pub struct InvalidKey {
-    /// Which part: `group`, `resource`, `namespace`, `name` or `key`.
+    /// The name of the part: `group`, `resource`, `namespace`, `name` or `key`.
     pub part: &'static str,
-    /// What was given.
+    /// The refused value.
     pub value: String,
 }
 
-/// The key of one object. Cluster-scoped objects have no namespace segment. Cheap to clone. Keys order by their bytes, as in etcd.
+/// The key of one object. Cluster-scoped objects have no namespace segment. Cloning is cheap. Keys are ordered by their
+/// bytes, as in etcd.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Arc<str>);
 
 impl Key {
-    /// The key of object `name`; `namespace` is `None` for a cluster-scoped resource. The core group is the empty string.
+    /// Returns the key of the object `name`. `namespace` is `None` for a cluster-scoped resource, and the core group is
+    /// the empty string.
     ///
     /// # Errors
-    /// A part that is empty, `.` or `..`, or contains `/`, `%` or a control character cannot be a key: no object has such a name.
+    /// A part is empty, `.` or `..`, or contains `/`, `%` or a control character. No object has such a name.
     pub fn new(group: &str, resource: &str, namespace: Option<&str>, name: &str) -> Result<Self, InvalidKey> {
         let mut text = Prefix::resource(group, resource)?.0.to_string();
         if let Some(namespace) = namespace {
@@ -41,10 +43,10 @@ impl Key {
         Ok(Self(text.into()))
     }
 
-    /// Reads the text form of a key, as an engine stored it.
+    /// Parses the text form of a key from an engine.
     ///
     /// # Errors
-    /// When `text` is not the text of a key.
+    /// `text` is not a key.
     pub fn parse(text: &str) -> Result<Self, InvalidKey> {
         let invalid = || InvalidKey { part: "key", value: text.to_owned() };
         let segments: Vec<&str> = text.strip_prefix(ROOT).ok_or_else(invalid)?.split('/').collect();
@@ -57,7 +59,7 @@ impl Key {
         Ok(Self(text.into()))
     }
 
-    /// The whole key.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,7 +72,7 @@ impl Key {
         self.0.bytes().filter(|byte| *byte == b'/').count() == 5
     }
 
-    /// The API group; empty for the core group.
+    /// Returns the API group, empty for the core group.
     pub fn group(&self) -> &str {
         match self.segment(0) {
             CORE_GROUP => "",
@@ -78,22 +80,23 @@ impl Key {
         }
     }
 
-    /// The resource: plural, lower case.
+    /// Returns the resource, in plural and lower case.
     pub fn resource(&self) -> &str {
         self.segment(1)
     }
 
-    /// The namespace; `None` for a cluster-scoped object.
+    /// Returns the namespace, or `None` for a cluster-scoped object.
     pub fn namespace(&self) -> Option<&str> {
         self.namespaced().then(|| self.segment(2))
     }
 
-    /// The object's name.
+    /// Returns the object's name.
     pub fn name(&self) -> &str {
         if self.namespaced() { self.segment(3) } else { self.segment(2) }
     }
 
-    /// Every prefix that covers this key, the shortest first: all, group, resource, namespace, the object itself.
+    /// Returns all prefixes that cover this key, shortest first: all keys, the group, the resource, the namespace, the
+    /// object.
     pub(crate) fn covering(&self) -> impl Iterator<Item = &str> {
         let inner = self.0.match_indices('/').skip(1).filter_map(|(end, _)| self.0.get(..=end));
         inner.chain(std::iter::once(&*self.0))
@@ -112,61 +115,61 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A part of the key space: everything, a group, a resource, a namespace of a resource, or one object.
-/// It ends with `/` and covers what is below, or it is the key of one object and covers that alone.
+/// A part of the key space: all keys, a group, a resource, a namespace of a resource, or one object. A prefix that ends
+/// with `/` covers the keys below it, and any other prefix covers the key that it is equal to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix(Arc<str>);
 
 impl Prefix {
-    /// Everything.
+    /// Returns the prefix of all keys.
     pub fn all() -> Self {
         Self(ROOT.into())
     }
 
-    /// Every object of a group; the core group is the empty string.
+    /// Returns the prefix of a group. The core group is the empty string.
     ///
     /// # Errors
-    /// As [`Key::new`].
+    /// As for [`Key::new`].
     pub fn group(group: &str) -> Result<Self, InvalidKey> {
         let group = if group.is_empty() { CORE_GROUP } else { group };
         check("group", group)?;
         Ok(Self(format!("{ROOT}{group}/").into()))
     }
 
-    /// Every object of a resource, in all namespaces.
+    /// Returns the prefix of a resource in all namespaces.
     ///
     /// # Errors
-    /// As [`Key::new`].
+    /// As for [`Key::new`].
     pub fn resource(group: &str, resource: &str) -> Result<Self, InvalidKey> {
         check("resource", resource)?;
         Ok(Self(format!("{}{resource}/", Self::group(group)?.0).into()))
     }
 
-    /// Every object of a resource in one namespace.
+    /// Returns the prefix of a resource in one namespace.
     ///
     /// # Errors
-    /// As [`Key::new`].
+    /// As for [`Key::new`].
     pub fn namespace(group: &str, resource: &str, namespace: &str) -> Result<Self, InvalidKey> {
         check("namespace", namespace)?;
         Ok(Self(format!("{}{namespace}/", Self::resource(group, resource)?.0).into()))
     }
 
-    /// One object.
+    /// Returns the prefix that covers one object.
     pub fn object(key: &Key) -> Self {
         Self(key.0.clone())
     }
 
-    /// Whether `key` is covered.
+    /// Returns whether the prefix covers `key`.
     pub fn covers(&self, key: &Key) -> bool {
         if self.0.ends_with('/') { key.0.starts_with(&*self.0) } else { self.0 == key.0 }
     }
 
-    /// The text of the prefix.
+    /// Returns the prefix as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The smallest key that could be covered.
+    /// Returns the smallest key that the prefix could cover.
     pub(crate) fn start(&self) -> Key {
         Key(self.0.clone())
     }

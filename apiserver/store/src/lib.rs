@@ -1,12 +1,12 @@
 //! Revisions, history and group commit over an embedded key-value engine.
 //!
-//! [`Store`] keeps the whole current state and the recent history of changes in memory and serves every read and watch from
-//! there. An [`Engine`] makes changes durable; it is read when the store is opened, and where somebody goes back further in the
-//! history than memory reaches. Start reading at [`Store::commit`]:
-//! stage (preconditions against the pending state, revisions assigned) → one engine batch for everything staged meanwhile → publish
-//! to readers and watchers → answer.
+//! [`Store`] keeps the current state and the recent history of changes in memory and serves all reads and watches from
+//! there. An [`Engine`] makes changes durable. It is read when the store is opened, and for history that memory does
+//! not hold. Start reading at [`Store::commit`]:
+//! stage (check preconditions against the pending state, assign revisions) → one engine batch for everything staged
+//! meanwhile → publish to readers and watchers → answer the callers.
 //!
-//! This crate knows bytes, keys and revisions; what an object is, it does not know.
+//! This crate handles bytes, keys and revisions, and does not interpret objects.
 
 mod change;
 mod directory;

@@ -1,4 +1,4 @@
-//! Versions of objects, and what happened to them.
+//! Versions of objects, and events.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::revision::Revision;
 /// One version of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Where it is stored.
+    /// The key of the object.
     pub key: Key,
     /// The object as it was written.
     pub value: Bytes,
@@ -21,46 +21,46 @@ pub struct Stored {
     pub create_revision: Revision,
 }
 
-/// What happened to an object.
+/// The kinds of changes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It was created.
+    /// The object was created.
     Added,
-    /// It was changed.
+    /// The object was changed.
     Modified,
-    /// It was deleted.
+    /// The object was deleted.
     Deleted,
 }
 
 /// One change of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// The kind of change.
     pub kind: EventKind,
-    /// The object after the change; of a deleted one, its last state under the revision of the deletion.
+    /// The object after the change. For a deletion, this is its last state with the revision of the deletion.
     pub object: Arc<Stored>,
-    /// The version that this change replaced or deleted; `None` for a new object.
+    /// The version that this change replaced or deleted, or `None` for a new object.
     pub prev: Option<Arc<Stored>>,
 }
 
 impl Event {
-    /// When: no two events have the same revision.
+    /// Returns the revision of the event, which is unique.
     pub fn revision(&self) -> Revision {
         self.object.mod_revision
     }
 
-    /// Bytes of its values.
+    /// Returns the size of the event's values in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.object.value.len() + self.prev.as_ref().map_or(0, |prev| prev.value.len())
     }
 
-    /// Which object.
+    /// Returns the key of the object.
     pub fn key(&self) -> &Key {
         &self.object.key
     }
 }
 
-/// The event that a stored change stands for, given the version that it replaced.
+/// Returns the event of a stored change, given the version that it replaced.
 pub(crate) fn event_of(change: Change, prev: Option<Arc<Stored>>) -> Event {
     let kind = match change.kind {
         ChangeKind::Delete => EventKind::Deleted,
@@ -70,7 +70,7 @@ pub(crate) fn event_of(change: Change, prev: Option<Arc<Stored>>) -> Event {
     Event { kind, object: Arc::new(stored_of(change)), prev }
 }
 
-/// The version of an object that a row holds.
+/// Returns the version of an object in a row.
 pub(crate) fn stored_of(change: Change) -> Stored {
     Stored {
         key: change.key,

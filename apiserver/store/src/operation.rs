@@ -1,4 +1,4 @@
-//! What a transaction does, and what must hold for it.
+//! The operations of a transaction and their preconditions.
 
 use std::sync::Arc;
 
@@ -9,48 +9,48 @@ use crate::key::Key;
 use crate::object::Stored;
 use crate::revision::Revision;
 
-/// Makes an object's bytes when its revision is known, since they contain it. It is called under a lock: it must be quick and
-/// must not call the store.
+/// Creates an object's bytes for a revision, because they contain it. It is called under a lock, so it must be quick
+/// and must not call the store.
 pub type Value = Box<dyn FnOnce(Revision) -> Bytes + Send>;
 
-/// One step of a transaction.
+/// One operation of a transaction.
 pub enum Operation {
-    /// Writes an object that must not exist.
+    /// Creates an operation that writes an object, which must not exist.
     Create {
-        /// Where.
+        /// The key of the object.
         key: Key,
-        /// What.
+        /// The value to write.
         value: Value,
     },
-    /// Replaces an object that must be at `expected`.
+    /// Creates an operation that replaces an object, which must be at `expected`.
     Update {
-        /// Where.
+        /// The key of the object.
         key: Key,
         /// The revision that the caller read.
         expected: Revision,
-        /// What.
+        /// The value to write.
         value: Value,
-        /// It is a step of the object's deletion, for which there is room when there is none for others.
+        /// Whether this is a step of the object's deletion, which may exceed the quota.
         removal: bool,
     },
     /// Removes an object that must be at `expected`.
     Delete {
-        /// Where.
+        /// The key of the object.
         key: Key,
         /// The revision that the caller read.
         expected: Revision,
-        /// The last state that the event carries, under the revision of the deletion; `None`: as it was stored.
+        /// The last state in the event, with the revision of the deletion, or `None` for the stored state.
         last: Option<Value>,
     },
 }
 
 impl Operation {
-    /// Writes an object that must not exist.
+    /// Creates an operation that writes an object, which must not exist.
     pub fn create(key: Key, value: impl FnOnce(Revision) -> Bytes + Send + 'static) -> Self {
         Self::Create { key, value: Box::new(value) }
     }
 
-    /// Replaces an object that must be at `expected`.
+    /// Creates an operation that replaces an object, which must be at `expected`.
     pub fn update(
         key: Key,
         expected: Revision,
@@ -59,7 +59,7 @@ impl Operation {
         Self::Update { key, expected, value: Box::new(value), removal: false }
     }
 
-    /// As [`Operation::update`], of an object that is being deleted.
+    /// Creates an operation like [`Operation::update`] for an object that is being deleted.
     pub fn removal(
         key: Key,
         expected: Revision,
@@ -68,12 +68,12 @@ impl Operation {
         Self::Update { key, expected, value: Box::new(value), removal: true }
     }
 
-    /// Whether it deletes, or is a step of a deletion.
+    /// Returns whether the operation is a deletion or a step of one.
     pub(crate) fn frees(&self) -> bool {
         matches!(self, Self::Delete { .. } | Self::Update { removal: true, .. })
     }
 
-    /// Removes an object that must be at `expected`; its event carries `last`.
+    /// Creates an operation that removes an object, which must be at `expected`. Its event contains `last`.
     pub fn delete(
         key: Key,
         expected: Revision,

@@ -1,7 +1,7 @@
-//! What waits for one watcher.
+//! The queue of one watcher.
 //!
-//! The events are shared by all queues, and their bytes are counted once for all of them. A queue never holds more than its share of
-//! either: then it is emptied, and its watcher reads from the history until it has caught up.
+//! All queues share the events, and their bytes are counted once. A queue that exceeds its limit is emptied, and its
+//! watcher reads from the history until it has caught up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::error::WatchEnd;
 use crate::limits::WATCH_QUEUE_EVENTS;
 use crate::object::Event;
 
-/// An event that waits in at least one queue.
+/// An event in at least one queue.
 pub(crate) struct Queued {
     event: Arc<Event>,
     counted: Arc<AtomicUsize>,
 }
 
 impl Queued {
-    /// Adds the event's bytes to `counted` for as long as a queue holds it.
+    /// Adds the event's bytes to `counted` while a queue holds the event.
     pub(crate) fn new(event: &Arc<Event>, counted: &Arc<AtomicUsize>) -> Self {
         counted.fetch_add(event.object.value.len(), Ordering::Relaxed);
         Self { event: event.clone(), counted: counted.clone() }
@@ -34,7 +34,7 @@ impl Drop for Queued {
     }
 }
 
-/// What a watcher finds in its queue.
+/// The result of reading a queue.
 pub(crate) enum Found {
     Event(Arc<Event>),
     /// The next events are in the history.
@@ -43,13 +43,13 @@ pub(crate) enum Found {
     Ended(WatchEnd),
 }
 
-/// The queue of one watcher: filled by the store, emptied by the watcher.
+/// The queue of one watcher, which the store fills and the watcher empties.
 pub(crate) struct Queue {
     inner: Mutex<Inner>,
     filled: Notify,
 }
 
-/// Invariant: where `behind` is set, there are no events; what comes meanwhile is read from the history.
+/// Invariant: if `behind` is set, the queue has no events, and new ones are read from the history.
 struct Inner {
     events: VecDeque<Arc<Queued>>,
     behind: bool,
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl Queue {
-    /// An empty queue; `behind`: its watcher begins in the history.
+    /// Creates an empty queue. `behind` is true if its watcher begins in the history.
     pub(crate) fn new(behind: bool) -> Self {
         let inner = Inner { events: VecDeque::new(), behind, end: None };
         Self { inner: Mutex::new(inner), filled: Notify::new() }
@@ -75,7 +75,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Lets go of what waits.
+    /// Drops the waiting events and makes the watcher continue from the history.
     pub(crate) fn fall_behind(&self) {
         let mut inner = self.inner.lock();
         if !inner.events.is_empty() {
@@ -83,12 +83,12 @@ impl Queue {
         }
     }
 
-    /// Events are queued again from now on: the caller has read the whole history, and holds the lock that keeps it from growing.
+    /// Queues events again. The caller must have read the whole history and hold the lock that keeps it from growing.
     pub(crate) fn caught_up(&self) {
         self.inner.lock().behind = false;
     }
 
-    /// No more events come.
+    /// Ends the queue: no more events follow.
     pub(crate) fn end(&self, end: WatchEnd) {
         self.inner.lock().end.get_or_insert(end);
         self.filled.notify_one();
@@ -104,13 +104,13 @@ impl Queue {
         }
     }
 
-    /// Whether nothing waits here or in the history.
+    /// Returns whether no event waits here or in the history.
     pub(crate) fn is_done(&self) -> bool {
         let inner = self.inner.lock();
         inner.events.is_empty() && !inner.behind
     }
 
-    /// Done when something may have come since the last call.
+    /// Waits until an event may have come since the last call.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }

@@ -1,20 +1,21 @@
-//! The store's logical clock.
+//! The logical clock of the store.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A point in the store's history: global, strictly increasing, never reused. An empty store stands at 1, so its first change
-/// is 2; 0 stands for "none". Its decimal text is an object's `metadata.resourceVersion`.
+/// A point in the store's history: global, strictly increasing, and never reused. An empty store is at 1, so its first
+/// change has revision 2, and 0 stands for no revision. Its decimal text is the `metadata.resourceVersion` of an
+/// object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// No revision: that of an object that does not exist.
+    /// No revision, as for an object that does not exist.
     pub const NONE: Self = Self(0);
-    /// Where an empty store stands.
+    /// The revision of an empty store.
     pub const FIRST: Self = Self(1);
 
-    /// The revision after this one.
+    /// Returns the next revision.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))

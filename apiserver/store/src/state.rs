@@ -1,4 +1,4 @@
-//! What readers see: the current state and the recent history, both durable.
+//! The state that readers see: the current objects and the recent history, both durable.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -13,27 +13,28 @@ use crate::object::{Event, EventKind, Stored, event_of};
 use crate::revision::Revision;
 use crate::watchers::Watchers;
 
-/// Which part of a list is wanted.
+/// The part of a list that the caller wants.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Only keys after this one; it need not exist.
+    /// Only keys after this one, which need not exist.
     pub start_after: Option<Key>,
-    /// At most so many objects.
+    /// Maximum number of objects.
     pub limit: Option<usize>,
 }
 
 /// A consistent view of a part of the store.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The revision at which the view was taken; watch from here to miss nothing.
+    /// The revision of the view. A watch from this revision misses nothing.
     pub revision: Revision,
     /// The objects in the order of their keys.
     pub items: Vec<Arc<Stored>>,
-    /// How many more follow the last item.
+    /// The number of objects after the last item.
     pub remaining: usize,
 }
 
-/// Invariant: `history` holds every event after `compacted`, in order; `objects` is what replaying it from there leads to.
+/// Invariant: `history` holds all events after `compacted` in order, and `objects` is the result of replaying all
+/// events.
 pub(crate) struct State {
     objects: BTreeMap<Key, Arc<Stored>>,
     history: History,
@@ -44,7 +45,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Replays what an engine holds; the text of the error says what does not fit together.
+    /// Replays the content of an engine. The error describes rows that do not fit together.
     pub(crate) fn replay(loaded: Loaded, limits: HistoryLimits) -> Result<Self, String> {
         let mut state = Self {
             objects: BTreeMap::new(),
@@ -74,7 +75,7 @@ impl State {
                 ));
             }
             if in_history {
-                // Its values are read when somebody goes back that far.
+                // The values are read from the engine when they are needed.
                 let bytes = if change.value.is_empty() { loaded.row_bytes } else { change.value.len() };
                 state.history.push_numbers(&change, bytes);
             }
@@ -94,7 +95,8 @@ impl State {
         }
     }
 
-    /// Whether `events` and the `revision` of their batch continue what is published; the text of the error says which does not.
+    /// Checks that `events` and the `revision` of their batch follow the published state. The error describes the first
+    /// that does not.
     pub(crate) fn check_order(&self, events: &[(Arc<Event>, i64)], revision: Revision) -> Result<(), String> {
         let revisions = events.iter().map(|(event, _)| event.revision());
         let mut last = self.revision;
@@ -107,7 +109,7 @@ impl State {
         if revision < last { Err(format!("a batch of revision {revision} follows {last}")) } else { Ok(()) }
     }
 
-    /// Makes durable events visible, all at once for whoever holds no lock.
+    /// Publishes durable events, which become visible together.
     pub(crate) fn publish(
         &mut self,
         events: &[(Arc<Event>, i64)],
@@ -127,8 +129,9 @@ impl State {
         }
     }
 
-    /// Up to which revision the history may be dropped when `adding` events come to it at `now` (Unix seconds); `tight`: the quota is near;
-    /// `strained`: the disk is full, and all of the history is room that deletions need.
+    /// Returns the revision up to which the history may be dropped when `adding` events follow at `now` (Unix seconds).
+    /// `tight` means that the quota is nearly reached, `strained` that the disk is full and deletions need the space of
+    /// the whole history.
     pub(crate) fn trimmable(&self, adding: usize, now: i64, tight: bool, strained: bool) -> Option<Revision> {
         let newest = self.revision.0.saturating_add(adding as u64);
         let bytes = match (strained, tight) {
@@ -182,7 +185,8 @@ impl State {
         Ok(())
     }
 
-    /// The list as it was at `revision`: the current one with every later change undone. With it, how many more follow.
+    /// Returns the list at `revision`, which is the current list with later changes reverted, and the number of objects
+    /// after it.
     pub(crate) fn list_at(
         &self,
         prefix: &Prefix,
@@ -211,7 +215,7 @@ impl State {
         Ok((shown, versions.count()))
     }
 
-    /// The next events after `revision` that `prefix` covers.
+    /// Returns the next events after `revision` that `prefix` covers.
     pub(crate) fn chunk(&self, prefix: &Prefix, revision: Revision) -> Result<Chunk, HistoryError> {
         self.check_reachable(revision)?;
         Ok(self.history.chunk(prefix, revision))

@@ -1,4 +1,4 @@
-//! The store: reads and watches from memory, writes through the engine in groups.
+//! The store serves reads and watches from memory and writes through the engine in groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,35 +20,36 @@ use crate::revision::Revision;
 use crate::state::{Page, Snapshot, State};
 use crate::watcher::Watcher;
 
-/// What [`Store::verify`] found whole.
+/// The result of a successful [`Store::verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The last revision.
     pub revision: Revision,
-    /// How many objects there are.
+    /// The number of objects.
     pub objects: usize,
-    /// How many rows the engine keeps: the objects, and the history.
+    /// The number of rows in the engine, for objects and history.
     pub rows: usize,
 }
 
-/// The current state and the recent history of all objects, durable before visible. Cheap to clone.
+/// The current state and the recent history of all objects. Changes are durable before they are visible. Cloning is
+/// cheap.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
 impl Store {
-    /// Reads everything from `engine`, with the usual length of history.
+    /// Reads all rows from `engine` and uses the default history limits.
     ///
     /// # Errors
-    /// What [`Engine::load`] reports, and damage that only shows when the rows are put together.
+    /// The errors of [`Engine::load`], and damage that only shows when the rows are combined.
     pub async fn open(engine: impl Engine, clock: Clock) -> Result<Self, EngineError> {
         let limits = if engine.blocking() { HistoryLimits::default() } else { HistoryLimits::in_memory() };
         Self::open_with(engine, clock, limits).await
     }
 
-    /// Reads everything from `engine`.
+    /// Reads all rows from `engine` and uses the history limits `limits`.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// As for [`Store::open`].
     pub async fn open_with(
         engine: impl Engine,
         clock: Clock,
@@ -74,37 +75,38 @@ impl Store {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The last revision that readers see.
+    /// Returns the last revision that readers see.
     pub fn revision(&self) -> Revision {
         self.0.state.read().revision
     }
 
-    /// The oldest revision that [`Store::watch`] and [`Store::list_at`] accept.
+    /// Returns the oldest revision that [`Store::watch`] and [`Store::list_at`] accept.
     pub fn oldest(&self) -> Revision {
         self.0.state.read().compacted()
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn object_count(&self) -> usize {
         self.0.state.read().object_count()
     }
 
-    /// How many events the history holds.
+    /// Returns the number of events in the history.
     pub fn history_count(&self) -> usize {
         self.0.state.read().history_count()
     }
 
-    /// How many watchers there are.
+    /// Returns the number of watchers.
     pub fn watcher_count(&self) -> usize {
         self.0.state.read().watchers.count()
     }
 
-    /// Why the store stopped writing, if it did. Reads still answer what was acknowledged; the process should end.
+    /// Returns the reason why the store stopped writing, if it did. Reads still return acknowledged data, but the
+    /// process should end.
     pub fn failure(&self) -> Option<Arc<str>> {
         self.0.head.lock().failure().cloned()
     }
 
-    /// Done when the store has stopped writing; gives the reason.
+    /// Waits until the store has stopped writing, and returns the reason.
     pub async fn failed(&self) -> Arc<str> {
         loop {
             let told = self.0.failed.notified();
@@ -117,11 +119,11 @@ impl Store {
         }
     }
 
-    /// Whether the store can write.
+    /// Checks whether the store can write.
     ///
     /// # Errors
-    /// Why not: it stopped, or the disk has been at one batch for longer than [`STUCK`]. A full disk and a spent quota are no such reason: deletions
-    /// go on.
+    /// The reason why not: the store stopped, or the disk has been writing one batch for longer than [`STUCK`]. A full
+    /// disk or an exhausted quota is not an error, because deletions remain possible.
     pub fn health(&self) -> Result<(), String> {
         if let Some(failure) = self.failure() {
             return Err(format!("the store stopped writing: {failure}"));
@@ -134,31 +136,31 @@ impl Store {
         }
     }
 
-    /// How much the engine holds.
+    /// Returns the size of the engine's content.
     pub fn size(&self) -> Size {
         self.0.engine.size()
     }
 
-    /// What objects and history may take, bytes.
+    /// Returns the maximum size of objects and history in bytes.
     pub fn quota(&self) -> u64 {
         self.0.quota
     }
 
-    /// Whether writes are refused for the quota, or since the disk has room for deletions only.
+    /// Returns whether writes are refused because of the quota, or because the disk has space for deletions only.
     pub fn alarm(&self) -> bool {
         self.0.alarm.load(Ordering::Relaxed) || self.0.engine.strained()
     }
 
-    /// Bytes of the events that wait for watchers, each counted once.
+    /// Returns the size of the events that wait for watchers in bytes, with each event counted once.
     pub fn queued_bytes(&self) -> usize {
         self.0.state.read().watchers.queued_bytes()
     }
 
-    /// Reads all that the engine holds once more: whether every row has its checksum, none is missing, and they fit together. Writes wait
-    /// meanwhile.
+    /// Reads the whole content of the engine again and verifies that all rows match their checksums, that none is
+    /// missing, and that they fit together. Writes wait meanwhile.
     ///
     /// # Errors
-    /// What [`Store::open`] would report.
+    /// The errors that [`Store::open`] would return.
     pub async fn verify(&self) -> Result<Verified, EngineError> {
         let engine = self.0.engine.clone();
         let loaded = read_all(engine.clone(), self.0.blocking).await?;
@@ -166,7 +168,8 @@ impl Store {
         let revisions = loaded.changes.iter().map(|change| change.revision).collect();
         let state = replay(&*engine, loaded, HistoryLimits::default())?;
         self.0.check().await?;
-        // A load may leave out values that others replaced; rows that are trimmed meanwhile are nobody's loss.
+        // A load may omit the values of replaced rows, so they are read here. Rows that are trimmed meanwhile do not
+        // matter.
         if self.0.blocking {
             let file = engine.name();
             let failed = |error: tokio::task::JoinError| EngineError::Failed {
@@ -179,20 +182,20 @@ impl Store {
         Ok(Verified { revision: state.revision, objects: state.object_count(), rows })
     }
 
-    /// One object.
+    /// Returns one object, or `None` if it does not exist.
     pub fn get(&self, key: &Key) -> Option<Arc<Stored>> {
         self.0.state.read().get(key).cloned()
     }
 
-    /// The objects below a prefix, all at one revision.
+    /// Returns the objects below a prefix, all at one revision.
     pub fn list(&self, prefix: &Prefix, page: &Page) -> Snapshot {
         self.0.state.read().list(prefix, page)
     }
 
-    /// The objects below a prefix as they were at `revision`.
+    /// Returns the objects below a prefix as they were at `revision`.
     ///
     /// # Errors
-    /// The history does not reach there, or cannot be read.
+    /// The history does not reach back to `revision`, or cannot be read.
     pub async fn list_at(
         &self,
         prefix: &Prefix,
@@ -211,7 +214,7 @@ impl Store {
                 Version::Here(stored) => stored,
                 Version::Row(row) => match rows.remove(&row) {
                     Some(change) => Arc::new(stored_of(change)),
-                    // Dropped between the two steps.
+                    // The row was dropped between the two steps.
                     None => {
                         let oldest = self.oldest();
                         return Err(HistoryError::Compacted { requested: revision, oldest });
@@ -222,10 +225,10 @@ impl Store {
         Ok(Snapshot { revision, items, remaining })
     }
 
-    /// Every event below a prefix after revision `from`.
+    /// Returns a watcher of all events below a prefix after revision `from`.
     ///
     /// # Errors
-    /// The history does not reach there, or the store stopped.
+    /// The history does not reach back to `from`, or the store stopped.
     pub fn watch(&self, prefix: &Prefix, from: Revision) -> Result<Watcher, HistoryError> {
         let head = self.0.head.lock();
         if let Some(failure) = head.failure() {
@@ -238,11 +241,11 @@ impl Store {
         Ok(Watcher::new(prefix, from, subscription, &self.0))
     }
 
-    /// Performs all operations or none, and returns when they are durable and visible: an event for each, with consecutive
-    /// revisions. Dropping the future does not take the transaction back.
+    /// Performs all operations or none. Returns when they are durable and visible, with one event for each and
+    /// consecutive revisions. Dropping the future does not revert the transaction.
     ///
     /// # Errors
-    /// A precondition that does not hold, or an engine that cannot write.
+    /// A precondition does not hold, or the engine cannot write.
     pub async fn commit(&self, operations: Vec<Operation>) -> Result<Vec<Arc<Event>>, CommitError> {
         if operations.is_empty() {
             return Ok(Vec::new());
@@ -253,7 +256,8 @@ impl Store {
         let (answer, lead) = staged.inspect_err(|error| self.0.look_at_refusal(error))?;
         if lead {
             if self.0.blocking {
-                // Of its own, so that a caller that goes away does not take the others' transactions with it.
+                // The flush is a separate task, so that a caller that goes away does not stop the transactions of
+                // others.
                 tokio::spawn(self.0.clone().flush_and_settle());
             } else {
                 self.0.flush_inline();
@@ -278,7 +282,7 @@ async fn read_all(engine: Arc<dyn Engine>, blocking: bool) -> Result<Loaded, Eng
     })?
 }
 
-/// Reads every row, a few at a time so that writes do not wait for long.
+/// Reads all rows in small groups, so that writes do not wait for long.
 fn read_values(engine: &dyn Engine, revisions: Vec<Revision>) -> Result<(), EngineError> {
     for some in revisions.chunks(READ_EVENTS) {
         engine.read(&some.iter().copied().collect())?;

@@ -1,4 +1,4 @@
-//! One watcher: what it reads from the history, and what from its queue.
+//! A watcher, which reads events from the history and then from its queue.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,13 +27,15 @@ impl Drop for Registration {
     }
 }
 
-/// Yields the events below a prefix in the order of their revisions: none missing, none twice. Dropping it ends the watch.
+/// Returns the events below a prefix in the order of their revisions, without gaps and duplicates. Dropping the watcher
+/// ends the watch.
 ///
-/// Invariant: everything in `read` is older than `unread`; that is not after `looked_through`; and what is in the queue is.
+/// Invariant: events in `read` are older than those in `unread`, these are not after `looked_through`, and those in the
+/// queue are.
 pub struct Watcher {
     read: VecDeque<Arc<Event>>,
     unread: VecDeque<Numbers>,
-    /// Up to which revision the history was looked through.
+    /// The revision up to which the history was searched.
     looked_through: Revision,
     subscription: Subscription,
     seen: Revision,
@@ -41,7 +43,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of what comes after `from`.
+    /// Creates a watcher of the events after revision `from`.
     pub(crate) fn new(
         prefix: &Prefix,
         from: Revision,
@@ -60,10 +62,11 @@ impl Watcher {
         }
     }
 
-    /// The next event. Safe to cancel: no event is lost.
+    /// Returns the next event. It is safe to cancel, because no event is lost.
     ///
     /// # Errors
-    /// The watch has ended; what came before has been yielded, except for [`WatchEnd::TooSlow`] nothing is missing.
+    /// The watch has ended and earlier events have been returned. No event is missing, except after
+    /// [`WatchEnd::TooSlow`].
     pub async fn next(&mut self) -> Result<Arc<Event>, WatchEnd> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -84,10 +87,10 @@ impl Watcher {
         }
     }
 
-    /// The next event if there is one now. Where the watcher is so far back that memory does not reach there, this waits for the disk.
+    /// Returns the next event, or `None` if there is none now. If the event is not in memory, this waits for the disk.
     ///
     /// # Errors
-    /// As [`Watcher::next`].
+    /// As for [`Watcher::next`].
     pub fn try_next(&mut self) -> Result<Option<Arc<Event>>, WatchEnd> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -111,7 +114,7 @@ impl Watcher {
         self.registration.store.upgrade().ok_or(WatchEnd::Stopped)
     }
 
-    /// Takes the next events from the history; at its end, the queue has what follows.
+    /// Reads the next events from the history. At its end, the watcher continues with the queue.
     fn look_through(&mut self) -> Result<(), WatchEnd> {
         let store = self.store()?;
         // Nothing is published while this lock is held.
@@ -129,17 +132,18 @@ impl Watcher {
         Ok(())
     }
 
-    /// The first of `unread` were read.
+    /// Moves the first of `unread` to `read`.
     fn take_read(&mut self, events: Vec<Event>) -> Result<(), WatchEnd> {
         self.unread.drain(..events.len());
         self.read.extend(events.into_iter().map(Arc::new));
-        // A row that is gone has left the history meanwhile.
+        // A missing row has left the history meanwhile.
         if self.read.is_empty() { Err(WatchEnd::TooSlow) } else { Ok(()) }
     }
 
-    /// The revision up to which this watcher has yielded everything: what a bookmark may carry.
+    /// Returns the revision up to which this watcher has returned all events, for bookmarks.
     pub fn progress(&mut self) -> Revision {
-        // The order matters: what was queued after `reached` was read may be missing from it, never the other way round.
+        // The order matters: events may be queued after `reached` was read, but no event up to `reached` is queued
+        // later.
         let reached = Revision(self.subscription.reached.load(Ordering::Acquire));
         if self.read.is_empty() && self.unread.is_empty() {
             self.seen = self.seen.max(self.looked_through);
@@ -151,7 +155,7 @@ impl Watcher {
     }
 
     fn deliver(&mut self, event: Arc<Event>) -> Arc<Event> {
-        // One connection ends, and its client lists again.
+        // A panic ends this connection only, and its client lists again.
         assert!(event.revision() > self.seen, "events come in the order of their revisions");
         self.seen = event.revision();
         event

@@ -1,4 +1,4 @@
-//! The watchers of a store: each has a queue of its own, so that a slow one holds up nobody.
+//! The watchers of a store. Each has its own queue, so that a slow watcher does not delay others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,28 +11,29 @@ use crate::object::Event;
 use crate::queue::{Queue, Queued};
 use crate::revision::Revision;
 
-/// The queues of all watchers, by the text of the watched prefix: an event looks up the handful of prefixes
-/// that cover its key, and wakes nobody else.
+/// The queues of all watchers by the text of their prefix. An event only looks up the few prefixes that cover its key,
+/// and wakes only their watchers.
 #[derive(Default)]
 pub(crate) struct Watchers {
     by_prefix: BTreeMap<Arc<str>, BTreeMap<u64, Arc<Queue>>>,
     next_id: u64,
     reached: Arc<AtomicU64>,
-    /// Bytes of the events in all queues.
+    /// Size of the events in all queues, in bytes.
     queued: Arc<AtomicUsize>,
 }
 
-/// What a watcher holds of the store's side.
+/// The place of one watcher among all watchers.
 pub(crate) struct Subscription {
-    /// By which it is removed again.
+    /// Identifies the watcher when it is removed.
     pub(crate) id: u64,
     pub(crate) queue: Arc<Queue>,
-    /// The revision that everything was queued up to.
+    /// The revision up to which all events are queued.
     pub(crate) reached: Arc<AtomicU64>,
 }
 
 impl Watchers {
-    /// Queues an event with everyone who watches its key. Where that is too much for all queues together, everyone goes on from the history.
+    /// Queues an event for all watchers of its key. If all queues together exceed their limit, all watchers continue
+    /// from the history.
     pub(crate) fn send(&mut self, event: &Arc<Event>) {
         let mut queued = None;
         for prefix in event.key().covering() {
@@ -46,17 +47,18 @@ impl Watchers {
         }
     }
 
-    /// Bytes of the events that wait for watchers, each counted once.
+    /// Returns the size of the events that wait for watchers in bytes, with each event counted once.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued.load(Ordering::Relaxed)
     }
 
-    /// Tells progress. Called after `send` of everything up to `revision`, so that an empty queue means "seen up to here".
+    /// Reports progress. It must be called after `send` of all events up to `revision`, so that an empty queue means
+    /// that all of them were seen.
     pub(crate) fn reached(&self, revision: Revision) {
         self.reached.store(revision.0, Ordering::Release);
     }
 
-    /// Ends every watcher, once it has read what there is.
+    /// Ends all watchers after they have read their remaining events.
     pub(crate) fn stop(&mut self) {
         for queue in std::mem::take(&mut self.by_prefix).values().flat_map(BTreeMap::values) {
             queue.end(WatchEnd::Stopped);
@@ -67,7 +69,7 @@ impl Watchers {
         self.by_prefix.values().map(BTreeMap::len).sum()
     }
 
-    /// A queue for one more watcher; `behind`: there are events already that it has to read from the history.
+    /// Adds a watcher. `behind` is true if the watcher must read earlier events from the history first.
     pub(crate) fn subscribe(&mut self, prefix: &Prefix, behind: bool) -> Subscription {
         let queue = Arc::new(Queue::new(behind));
         let id = self.next_id;

@@ -1,4 +1,4 @@
-//! What the store promises, at its public boundary, mostly over the memory engine.
+//! The guarantees of the store at its public boundary, mostly with the memory engine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
@@ -17,7 +17,7 @@ fn things() -> Prefix {
     Prefix::resource("g.io", "things").unwrap()
 }
 
-/// The value that every test writes: a text and the revision, as an object contains its resourceVersion.
+/// Returns the value that all tests write: a text and the revision, as objects contain their resourceVersion.
 fn value(text: &str) -> impl FnOnce(Revision) -> Bytes + Send + 'static {
     let text = text.to_owned();
     move |revision| Bytes::from(format!("{text}@{revision}"))
@@ -39,7 +39,7 @@ async fn open(engine: &Memory) -> Store {
     Store::open(engine.clone(), simulated()).await.unwrap()
 }
 
-/// How many rows an engine keeps.
+/// Returns the number of rows of an engine.
 fn rows(engine: &Memory) -> usize {
     engine.load().unwrap().changes.len()
 }
@@ -135,7 +135,7 @@ async fn lists_have_pages_and_a_past() {
     }
     let first = store.list(&things(), &Page { start_after: None, limit: Some(2) });
     assert_eq!((texts(&first), first.remaining, first.revision), (vec!["a@4", "b@3"], 2, Revision(5)));
-    // What happens between the pages does not show on the second.
+    // Changes between two pages do not show on the second page.
     delete(&store, "c").await;
     update(&store, "d", "new").await;
     create(&store, "e").await;
@@ -199,7 +199,8 @@ async fn history_is_dropped_after_both_limits_and_keeps_what_is_needed() {
     update(&store, "changed", "y").await;
     assert_eq!(store.history_count(), 10, "old events stay up to the number");
     assert_eq!(store.oldest(), Revision(24));
-    // Ten of history, the version that the oldest of them replaced, and the object that did not change.
+    // The rows are ten of the history, the version that the oldest of them replaced, and the object that did not
+    // change.
     assert_eq!(rows(&engine), 12);
     let last = delete(&store, "changed").await;
     for round in 0..12 {
@@ -282,7 +283,7 @@ async fn a_clock_that_jumps_harms_nothing() {
         create(&store, name).await;
     }
     assert_eq!(store.history_count(), 5);
-    // Set back by a year: what was written "in the future" does not stay for a year.
+    // The clock is set back by a year. Events "from the future" must not stay for a year.
     let store = Store::open_with(engine, simulated(), limits).await.unwrap();
     let revision = create(&store, "f").await;
     assert_eq!((revision, store.history_count(), store.object_count()), (Revision(7), 3, 6));

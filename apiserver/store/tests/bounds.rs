@@ -1,4 +1,5 @@
-//! What a store may take: bytes that wait for watchers, bytes of the history, bytes of everything; and what still goes on when that is spent.
+//! The limits of a store: queued events, history and total size, and the operations that remain possible when they are
+//! reached.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -18,7 +19,7 @@ fn clock() -> Clock {
 }
 
 fn bytes(length: usize) -> impl FnOnce(Revision) -> Bytes + Send + 'static {
-    // Nothing that gets smaller on a disk.
+    // The value cannot be compressed on disk.
     let random = machinery::random::Random::seeded(length as u64);
     let value: Vec<u8> = std::iter::repeat_with(|| random.number() as u8).take(length).collect();
     move |_| value.into()
@@ -38,7 +39,7 @@ async fn delete(store: &Store, name: &str) -> Result<Revision, CommitError> {
     Ok(store.commit(vec![operation]).await?[0].revision())
 }
 
-/// Reads until there is nothing more; checks that no revision is missing.
+/// Reads all events and checks that no revision is missing.
 fn read_all(watcher: &mut Watcher, mut last: Revision) -> Result<Revision, WatchEnd> {
     while let Some(event) = watcher.try_next()? {
         assert_eq!(event.revision(), last.next());
@@ -125,13 +126,13 @@ async fn with_quota(directory: &tempfile::TempDir, quota: usize) -> Store {
                     .await
                     .unwrap();
             }
-            // What the last commit began has not ended.
+            // The task of the last commit has not ended.
             Err(_) => tokio::task::yield_now().await,
         }
     }
 }
 
-/// Fills a store up to its quota; how many objects fit.
+/// Fills a store up to its quota and returns the number of objects.
 async fn fill(store: &Store, each: usize) -> usize {
     for number in 0.. {
         match put(store, &format!("n-{number}"), each).await {
@@ -156,27 +157,27 @@ async fn a_spent_quota_refuses_writes_and_deletions_are_the_way_out() {
     assert!(store.alarm() && store.health().is_ok());
     assert!((100..=128).contains(&fitted), "{fitted}");
     assert!(store.size().file <= 3 * QUOTA as u64, "{:?}", store.size());
-    // What makes nothing larger goes on, as do the steps of a deletion.
+    // Updates that do not enlarge an object and steps of deletions remain possible.
     put(&store, "n-0", 90 * KILO).await.unwrap();
     let now = store.get(&key("n-1")).unwrap().mod_revision;
     store.commit(vec![Operation::removal(key("n-1"), now, bytes(100 * KILO + 200))]).await.unwrap();
     let error = put(&store, "n-2", 101 * KILO).await.unwrap_err().to_string();
     assert!(error.starts_with("etcdserver: mvcc: database space exceeded"), "{error}");
-    // It is as full after a restart.
+    // The store is as full after a restart.
     drop(store);
     let store = with_quota(&directory, QUOTA).await;
     put(&store, "more", 2 * QUOTA / 16).await.unwrap_err();
     for number in 0..fitted / 2 {
         delete(&store, &format!("n-{number}")).await.unwrap();
     }
-    // What was deleted leaves the history with the writes that follow.
+    // Later writes remove deleted objects from the history.
     put(&store, "more", KILO).await.unwrap();
     assert!(!store.alarm());
     let more = fill(&store, 50 * KILO).await;
     assert!(more > 0);
 }
 
-/// Updates that grow step by step, as of an object that is being deleted for ever, come to an end, too.
+/// Updates during a deletion may exceed the quota, but not without a limit, as for an object whose deletion never ends.
 #[tokio::test]
 async fn steps_of_deletions_have_a_limit_of_their_own() {
     const QUOTA: usize = 4 << 20;
@@ -197,7 +198,7 @@ async fn steps_of_deletions_have_a_limit_of_their_own() {
     delete(&store, "n-0").await.unwrap();
 }
 
-/// One object that changes all the time: the history gives way, nothing is refused.
+/// If one object changes all the time, the history is shortened and no write is refused.
 #[tokio::test]
 async fn the_history_gives_way_before_the_quota_is_spent() {
     const QUOTA: usize = 8 << 20;
@@ -215,7 +216,7 @@ async fn the_history_gives_way_before_the_quota_is_spent() {
     store.verify().await.unwrap();
 }
 
-/// Nobody writes: the file becomes smaller, and what is left is all there.
+/// When nobody writes, the file is compacted without losing data.
 #[tokio::test(start_paused = true)]
 async fn a_file_that_is_much_too_large_becomes_smaller() {
     let directory = tempfile::tempdir().unwrap();
@@ -235,7 +236,7 @@ async fn a_file_that_is_much_too_large_becomes_smaller() {
     for number in 1..fitted {
         delete(&store, &format!("n-{number}")).await.unwrap();
     }
-    // What was deleted is old enough to leave the history.
+    // The deleted objects are old enough to leave the history.
     clock.sleep(std::time::Duration::from_secs(5)).await;
     put(&store, "after", 10).await.unwrap();
     let file = directory.path().join("store.redb");

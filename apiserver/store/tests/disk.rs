@@ -19,7 +19,7 @@ async fn open(path: &Path) -> Result<Store, EngineError> {
     Store::open(Embedded::open(&directory)?, Clock::system()).await
 }
 
-/// The lock is released by the last holder of the engine, which may be the thread of a commit.
+/// Reopens the store. The last holder of the engine releases the lock, and this may be the thread of a commit.
 async fn reopen(store: Store, path: &Path) -> Store {
     drop(store);
     loop {
@@ -143,7 +143,8 @@ async fn a_damaged_file_is_named_and_refused_and_left_alone() {
     }
 }
 
-/// Opening, reading everything and closing again: the engine's own header and tables of free pages, too, may hold anything.
+/// Opens, verifies and closes damaged files. The engine's own header and its tables of free pages may have any content,
+/// too.
 #[tokio::test]
 async fn a_flipped_bit_of_the_file_never_panics() {
     let directory = tempfile::tempdir().unwrap();
@@ -154,7 +155,7 @@ async fn a_flipped_bit_of_the_file_never_panics() {
     drop(reopen(store, directory.path()).await);
     let file = directory.path().join("store.redb");
     let whole = std::fs::read(&file).unwrap();
-    // Where the header is, and where each page says what it holds.
+    // The header of the file, and the first bytes of each page, which describe its content.
     let heads = (0..whole.len()).filter(|at| at % 4096 < 96 && whole[at / 4096 * 4096] != 0);
     for (at, bit) in heads.flat_map(|at| [(at, 0), (at, 3)]) {
         let mut bytes = whole.clone();
@@ -183,7 +184,7 @@ async fn a_flipped_bit_in_a_value_is_found() {
     assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
 }
 
-/// Opening a store need not read what was replaced; verifying it does.
+/// Opening a store need not read replaced values, but verifying it does.
 #[tokio::test]
 async fn a_flipped_bit_in_a_replaced_value_is_found_when_it_is_looked_for() {
     let directory = tempfile::tempdir().unwrap();
@@ -226,7 +227,7 @@ async fn a_newer_format_is_refused_with_both_numbers() {
     assert!(error.to_string().contains("99") && error.to_string().contains("format 2"), "{error}");
 }
 
-/// So that an older version, which could not read new rows, refuses the whole.
+/// An older version, which could not read new rows, then refuses the whole file.
 #[tokio::test]
 async fn the_first_write_raises_an_older_format() {
     const META: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("meta");

@@ -1,4 +1,4 @@
-//! A bit of the embedded engine's file flips: it is found, or it is one that nobody reads.
+//! Flipped bits in the embedded engine's file are found, or concern bytes that are never read.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -75,7 +75,7 @@ fn everything(store: &Store) -> (Revision, Vec<Arc<Stored>>) {
     (list.revision, list.items)
 }
 
-/// Nobody else holds the store: what a commit began has ended.
+/// Waits until no task holds the store, so that all commits have ended.
 async fn close(store: Store, file: &File) {
     drop(store);
     while Arc::strong_count(&file.0) > 1 {
@@ -83,7 +83,7 @@ async fn close(store: Store, file: &File) {
     }
 }
 
-/// A file with objects of all sizes, some of them replaced and some deleted.
+/// Fills a store with objects of all sizes, of which some are replaced and some deleted.
 async fn filled(file: &File) -> Store {
     Embedded::format(file).unwrap();
     let store = open(file).await.unwrap();
@@ -106,7 +106,8 @@ async fn filled(file: &File) -> Store {
     store
 }
 
-/// The bytes to try: all of the header; and of the rest those that are not zero, each in one bit, and zeros here and there.
+/// Returns the bytes and bits to flip: all of the header, and of the rest one bit in a sample of the bytes, most of
+/// them not zero.
 fn places(whole: &[u8], every: usize) -> Vec<(usize, u8)> {
     let header = (0..384).flat_map(|at| (0..8).map(move |bit| (at, bit)));
     let random = Random::seeded(13);
@@ -167,7 +168,7 @@ async fn every_flipped_bit_of_a_closed_file_is_found() {
     every_flip_is_found_or_changes_nothing(file.content(), expected, 11).await;
 }
 
-/// What a killed process leaves when nobody had written for a while.
+/// The file is that of a process that was killed after some time without writes.
 #[tokio::test(start_paused = true)]
 async fn every_flipped_bit_of_a_file_at_rest_is_found() {
     let file = File::of(Vec::new());
@@ -180,7 +181,7 @@ async fn every_flipped_bit_of_a_file_at_rest_is_found() {
     every_flip_is_found_or_changes_nothing(file.content(), everything(&store), 31).await;
 }
 
-/// A server that runs reads what the disk has, not what it remembers.
+/// A running server verifies the disk, not its memory.
 #[tokio::test]
 async fn a_bit_that_flips_under_a_running_store_is_found() {
     let file = File::of(Vec::new());

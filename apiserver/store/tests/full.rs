@@ -1,4 +1,4 @@
-//! A disk that is full: deletions use what was set aside, and make room.
+//! A full disk: deletions use the reserved space and free more.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,7 +11,7 @@ use machinery::clock::Clock;
 use redb::StorageBackend;
 use store::*;
 
-/// A disk in memory with room for so many blocks; a reserve takes some of them.
+/// A disk in memory with a limited number of blocks. The reserve takes some of them.
 #[derive(Clone, Debug, Default)]
 struct Small(Arc<Mutex<Blocks>>);
 
@@ -122,7 +122,7 @@ async fn deletions_go_on_and_make_room() {
     for number in 0..made - 2 {
         delete(&store, number).await.unwrap_or_else(|error| panic!("{number} of {made}: {error}"));
     }
-    // Where what was set aside was needed, the room that deletions made is theirs until it is set aside again.
+    // If the reserve was used, space that deletions free is only available to deletions until the reserve is restored.
     for _ in 0..60 {
         clock.sleep(limits::QUIET).await;
         if !store.alarm() {

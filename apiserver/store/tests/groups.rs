@@ -1,4 +1,4 @@
-//! Group commit, with an engine whose commits a test lets through one by one.
+//! Group commit, with an engine whose commits a test releases one by one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use machinery::clock::Clock;
 use store::*;
 
-/// An engine that tells the size of each batch and waits to be let through.
+/// An engine that reports the size of each batch and waits for its release.
 struct Gate {
     inner: Memory,
     begun: mpsc::Sender<usize>,
@@ -59,7 +59,7 @@ impl Gated {
         Self { store, begun: Arc::new(Mutex::new(begun_receiver)), through }
     }
 
-    /// Waits until the next batch is at the engine; returns its size.
+    /// Waits until the next batch has reached the engine, and returns its size.
     async fn batch(&self) -> usize {
         let begun = self.begun.clone();
         tokio::task::spawn_blocking(move || begun.lock().unwrap().recv().unwrap()).await.unwrap()
@@ -72,7 +72,7 @@ impl Gated {
     ) -> tokio::task::JoinHandle<Result<Vec<Arc<Event>>, CommitError>> {
         let store = self.store.clone();
         let task = tokio::spawn(async move { store.commit(vec![operation]).await });
-        // One thread, and staging comes before the first wait: the task has run when we are back.
+        // The runtime has one thread, and staging precedes the first await, so the task has run after this yield.
         tokio::task::yield_now().await;
         task
     }
@@ -127,7 +127,7 @@ async fn a_refusal_is_not_heard_before_its_reason_can_be_read() {
 
 #[tokio::test]
 async fn refusals_alone_leave_revision_and_history_as_they_are() {
-    // Every event may be trimmed at once.
+    // All events may be trimmed at once.
     let gated = Gated::with(HistoryLimits { bytes: 0, ..HistoryLimits::default() }).await;
     let store = gated.store.clone();
     let first = gated.start(create(1)).await;

@@ -1,4 +1,4 @@
-//! The store from outside: its promises against a model, on disk and in memory.
+//! Tests of the store's public functions, against a model, on disk and in memory.
 
 mod behaviour;
 mod bounds;

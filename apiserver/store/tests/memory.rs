@@ -1,4 +1,4 @@
-//! What the store costs: alone in its process, so that the process's memory is the store's.
+//! The memory use of the store. The test is alone in its process, so that the process's memory is that of the store.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
 
@@ -18,17 +18,18 @@ fn resident() -> usize {
 const WATCHERS: usize = 500;
 const UPDATES: usize = 10_000;
 const UPDATE_BYTES: usize = 100_000;
-/// What stalled watchers may add.
+/// Maximum additional memory of stalled watchers.
 const STALLED_BYTES_MAX: usize = 150 << 20;
 
-/// One after the other: both measure this process.
+/// Both parts measure this process, so they run one after the other.
 #[tokio::test]
 async fn a_store_takes_no_more_memory_than_it_may() {
     five_thousand_objects_fit().await;
     five_hundred_stalled_watchers_take_little().await;
 }
 
-/// They stop reading, each somewhere else, while more is written than all queues may hold; and when they read again, nothing is missing.
+/// The watchers stop reading, each at another place, while more is written than all queues may hold. Later they read
+/// all events without a gap.
 async fn five_hundred_stalled_watchers_take_little() {
     let directory = tempfile::tempdir().unwrap();
     let locked = DataDirectory::open(directory.path()).unwrap();
@@ -40,7 +41,7 @@ async fn five_hundred_stalled_watchers_take_little() {
         .map(|number| Key::new("", "configmaps", Some("default"), &format!("big-{number:03}")).unwrap())
         .collect();
     let value = |_| Bytes::from(vec![b'x'; UPDATE_BYTES]);
-    // Objects in turn, so that a batch holds many.
+    // The objects are written in turn, so that a batch contains many.
     for round in 0..UPDATES / keys.len() {
         let commits: Vec<_> = keys
             .iter()
@@ -87,7 +88,7 @@ async fn five_thousand_objects_fit() {
             .map(|number| {
                 let key =
                     Key::new("", "configmaps", Some("default"), &format!("object-{number:05}")).unwrap();
-                // Spare capacity, as a serializer leaves it.
+                // A serializer leaves spare capacity.
                 let value = |_| {
                     let mut value = Vec::with_capacity(2 * OBJECT_BYTES);
                     value.resize(OBJECT_BYTES, b'x');

@@ -1,4 +1,5 @@
-//! The store against a model: a list of everything that ever happened, from which state, past and events are computed the slow way.
+//! The store compared with a model: a list of all changes, from which state, history and events are computed in a
+//! simple way.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
@@ -12,13 +13,13 @@ use proptest::prelude::*;
 use store::*;
 
 const KEYS: usize = 5;
-/// Of the values (`write-17`), about three fit into memory.
+/// The memory limit holds about three of the values (`write-17`).
 const LIMITS: HistoryLimits =
     HistoryLimits { revisions: 8, age: Duration::from_secs(30), memory: 24, ..HistoryLimits::DEFAULT };
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Each part: key, kind (0 create, 1 update, 2 delete), whether the expected revision is the right one.
+    /// Each part consists of key, kind (0 create, 1 update, 2 delete) and whether the expected revision is right.
     Commit(Vec<(usize, u8, bool)>),
     Watch {
         key: Option<usize>,
@@ -137,7 +138,7 @@ impl World {
         self.store = Store::open_with(self.engine.clone(), self.clock.clone(), LIMITS).await.unwrap();
     }
 
-    /// What the model says the transaction does; `None` when a precondition does not hold.
+    /// Returns the effects of the transaction in the model, or `None` if a precondition does not hold.
     fn plan(&mut self, parts: &[(usize, u8, bool)]) -> (Vec<Operation>, Option<Vec<Happened>>) {
         let mut state = self.model.at(u64::MAX);
         let (mut operations, mut happened, mut holds) = (Vec::new(), Vec::new(), true);
@@ -145,7 +146,7 @@ impl World {
             self.writes += 1;
             let (key, text) = (key(*number), format!("write-{}", self.writes));
             let current = state.get(&key).cloned();
-            // The revisions of this transaction are not known to a caller: it cannot expect one of them.
+            // A caller cannot expect a revision of its own transaction, because it does not know it.
             let known =
                 current.as_ref().filter(|current| current.revision != u64::MAX).map_or(0, |c| c.revision);
             let expected = Revision(if *right { known } else { known + 1_000 });
@@ -175,7 +176,7 @@ impl World {
         for (next, revision) in happened.iter_mut().zip(first..) {
             next.revision = revision;
             if next.create == u64::MAX {
-                // Created by this transaction, here or by an earlier part of it.
+                // An earlier part of this transaction may have created the object.
                 let earlier = self.model.all.iter().rev().find(|earlier| earlier.key == next.key);
                 next.create =
                     earlier.filter(|e| !e.deleted && e.revision >= first).map_or(revision, |e| e.create);
@@ -234,7 +235,7 @@ impl World {
         }
     }
 
-    /// No revision that the limits promise is refused.
+    /// Checks that no revision within the limits is refused.
     fn check_compaction(&self, refused: u64, oldest: Revision) {
         assert!(refused < oldest.0);
         let newer = self.model.all.iter().filter(|happened| happened.revision > refused).count() as u64;
@@ -272,7 +273,8 @@ impl World {
             assert_eq!(event.kind, kind);
         };
         if end.is_some() {
-            // A batch whose outcome nobody knows may have dropped more than the store says. Whether that was of this prefix, nobody knows any more.
+            // A batch with unknown outcome may have dropped more than the store reports, and it is unknown whether this
+            // concerned the prefix.
             let dropped = self.memory.load().unwrap().compacted.max(self.store.oldest());
             assert!(watching.watcher.progress() < dropped, "{end:?}, but all that follows is in the history");
             self.watching.remove(index);
@@ -284,7 +286,7 @@ impl World {
     }
 
     fn drain_all(&mut self) {
-        // From the end, for a watcher that is over goes.
+        // The order is reversed, because watchers that have ended are removed.
         for index in (0..self.watching.len()).rev() {
             self.drain(index);
         }
@@ -347,7 +349,7 @@ fn run(steps: Vec<Step>) {
     });
 }
 
-/// The watch has yet to read what the last batch drops, and nobody learns that the batch was written.
+/// The watch has not read events that the last batch drops, and the outcome of that batch is unknown.
 #[test]
 fn a_batch_of_unknown_outcome_may_end_a_watch_of_what_it_dropped() {
     let create = |key| Step::Commit(vec![(key, 0, false)]);

@@ -16,7 +16,7 @@ use store::{Memory, Store};
 
 use crate::{grammar, packets};
 
-/// A resource with one schema for every version (conversion only changes `apiVersion`).
+/// A resource with the same schema in all versions, so that a conversion only changes `apiVersion`.
 struct OneSchema<'a>(&'a Schema);
 
 impl Versions for OneSchema<'_> {

@@ -1,11 +1,11 @@
-//! What the API fills in.
+//! Defaults of a CustomResourceDefinition.
 
 use serde_json::Value;
 
 use super::conditions::default_stored_versions;
 
-/// Fills in what the API defaults: singular, list kind, conversion strategy, of conversion webhooks the port of the service, and
-/// the stored versions.
+/// Applies the defaults of the API: singular name, list kind, conversion strategy, port of the conversion webhook's
+/// service, and stored versions.
 pub fn default(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {

@@ -1,14 +1,14 @@
-//! `status`: accepted names, conditions, stored versions.
+//! The `status` of a CustomResourceDefinition: accepted names, conditions and stored versions.
 
 use serde_json::{Map, Value, json};
 
 use super::read::{list, text};
 
-/// The finalizer that keeps a CustomResourceDefinition until its objects are gone.
+/// The finalizer that keeps a CustomResourceDefinition until its custom resources are deleted.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Gives a new object the status that creation gives it: no conditions, no accepted names, the storage
-/// version as the only stored one.
+/// Sets the status of a new object: no conditions, no accepted names, and the storage version as the only stored
+/// version.
 pub fn prepare_for_create(object: &mut Value) {
     let storage = storage_version(object).map(str::to_owned);
     let stored = match storage {
@@ -22,7 +22,7 @@ pub fn prepare_for_create(object: &mut Value) {
     }
 }
 
-/// Adds the storage version to the stored ones, and keeps the rest of the old status.
+/// Restores the old status and adds the storage version to the stored versions.
 pub fn prepare_for_update(object: &mut Value, old: &Value) {
     if let (Some(map), Some(status)) = (object.as_object_mut(), old.get("status")) {
         map.insert("status".into(), status.clone());
@@ -38,7 +38,7 @@ pub fn prepare_for_update(object: &mut Value, old: &Value) {
     }
 }
 
-/// A status that names no stored version is read as naming the storage version.
+/// Defaults the stored versions of a status to the storage version.
 pub(super) fn default_stored_versions(object: &mut Value) {
     if !list(object, "/status/storedVersions").is_empty() {
         return;
@@ -54,24 +54,24 @@ fn storage_version(object: &Value) -> Option<&str> {
     list(object, "/spec/versions").iter().find(storage).map(|version| text(version, "/name"))
 }
 
-/// Whether the condition `Established` is true.
+/// Returns whether the condition `Established` is true.
 pub fn is_established(object: &Value) -> bool {
     list(object, "/status/conditions")
         .iter()
         .any(|condition| text(condition, "/type") == "Established" && text(condition, "/status") == "True")
 }
 
-/// Names that other resources of the same group hold.
+/// Names that other resources of the same group use.
 #[derive(Debug, Default, Clone)]
 pub struct Taken {
-    /// Plural, singular and short names together.
+    /// Plural, singular and short names.
     pub resources: Vec<String>,
-    /// Kinds and list kinds together.
+    /// Kinds and list kinds.
     pub kinds: Vec<String>,
 }
 
-/// Accepts the names that are free, and sets the conditions `NamesAccepted` and `Established` to match;
-/// `now` is RFC 3339. Returns whether anything changed.
+/// Accepts the free names and sets the conditions `NamesAccepted` and `Established` accordingly. `now` is RFC 3339.
+/// Returns whether anything changed.
 pub fn accept_names(object: &mut Value, taken: &Taken, now: &str) -> bool {
     let before = object.get("status").cloned();
     let requested = object.pointer("/spec/names").cloned().unwrap_or_default();
@@ -102,7 +102,7 @@ pub fn accept_names(object: &mut Value, taken: &Taken, now: &str) -> bool {
 
 fn decide(requested: &Value, held: &Value, taken: &Taken) -> (Value, Option<(&'static str, String)>) {
     let mut accepted = Map::new();
-    // Of several conflicts the last one is told.
+    // Of several conflicts, the last one is reported.
     let mut conflict = None;
     let in_use = |name: &str| format!("\"{name}\" is already in use");
     let mut name = |key: &str, reason: &'static str, taken: &[String], conflict: &mut Option<_>| {
@@ -151,7 +151,7 @@ fn status_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
     status.as_object_mut()
 }
 
-/// Sets a condition; the time of transition changes with the status only.
+/// Sets a condition. `lastTransitionTime` only changes with the status.
 pub fn set_condition(object: &mut Value, kind: &str, status: &str, reason: &str, message: &str, now: &str) {
     let Some(map) = status_mut(object) else { return };
     let conditions = map.entry("conditions").or_insert_with(|| json!([]));
@@ -175,7 +175,7 @@ pub fn set_condition(object: &mut Value, kind: &str, status: &str, reason: &str,
     }
 }
 
-/// Removes a condition.
+/// Removes a condition by its type.
 pub fn remove_condition(object: &mut Value, kind: &str) {
     let conditions = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
     if let Some(conditions) = conditions {

@@ -1,4 +1,4 @@
-//! `spec.conversion`: the strategy, and where its webhook is.
+//! Validation of `spec.conversion`: the strategy and the address of its webhook.
 
 use machinery::field::FieldError;
 use machinery::names::dns1123_subdomain;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::errors::{forbidden, invalid, required, unsupported};
 use super::read::{list, text};
 
-/// Checks `spec.conversion`.
+/// Validates `spec.conversion`.
 pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
     let path = "spec.conversion";
     let mut errors = Vec::new();
@@ -66,7 +66,7 @@ fn client_config(client: &Value, path: &str) -> Vec<FieldError> {
     }
 }
 
-/// `ValidateWebhookURL` of `k8s.io/apiserver`.
+/// Validates the URL of a webhook like `ValidateWebhookURL` of `k8s.io/apiserver`.
 fn webhook_url(text: &str, path: &str) -> Vec<FieldError> {
     let form = "; desired format: https://host[/path]";
     let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
@@ -97,7 +97,7 @@ fn webhook_url(text: &str, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `ValidateWebhookService` of `k8s.io/apiserver`.
+/// Validates the service of a webhook like `ValidateWebhookService` of `k8s.io/apiserver`.
 fn webhook_service(service: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for key in ["name", "namespace"] {
@@ -124,7 +124,7 @@ fn webhook_service(service: &Value, path: &str) -> Vec<FieldError> {
         Some(rest) => rest,
         None => {
             refuse("must start with a '/'".to_owned());
-            // Whatever stands first is taken for the slash.
+            // kube-apiserver skips the first character, whatever it is.
             let mut characters = url_path.chars();
             characters.next();
             characters.as_str()

@@ -1,5 +1,5 @@
-//! The fields of a CustomResourceDefinition and their types, as Go's decoder sees them: wrong types are an
-//! error, unknown fields go.
+//! The fields of a CustomResourceDefinition with their Go types. Values of wrong types are an error, unknown fields are
+//! dropped.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use machinery::decode::Problems;
 use serde_json::{Value, json};
 
-/// Checks the types below `spec` and `status`, removes unknown fields, and gives the rest the shape that
-/// decoding and encoding gives it in Go; returns the paths of the unknown fields, sorted. `metadata` is left alone.
+/// Checks the types below `spec` and `status`, removes unknown fields, and gives the rest the shape that decoding and
+/// encoding in Go produces. Returns the paths of the unknown fields, sorted. `metadata` stays unchanged.
 ///
 /// # Errors
-/// The words of Go's decoder, without `CustomResourceDefinition in version "v1" cannot be handled as`.
+/// The message of Go's decoder, without `CustomResourceDefinition in version "v1" cannot be handled as`.
 pub fn decode(object: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = Problems::default();
     walk(object, "CustomResourceDefinition", "", "", &mut unknown)?;
@@ -20,8 +20,8 @@ pub fn decode(object: &mut Value) -> Result<Vec<String>, String> {
     Ok(unknown)
 }
 
-/// A Go struct: its fields with their Go types. `T*` is a pointer: kept whatever it points to, unless null;
-/// `T!` is always written; everything else goes when it is empty (`omitempty`).
+/// Go structs with their fields and Go types. `T*` marks a pointer, which is only omitted if it is null. `T!` marks a
+/// field that is always encoded. All other fields are omitted if they are empty (`omitempty`).
 const STRUCTS: [(&str, &str); 19] = [
     (
         "CustomResourceDefinition",
@@ -77,7 +77,7 @@ const STRUCTS: [(&str, &str); 19] = [
     ),
 ];
 
-/// How Go writes a field that says nothing.
+/// When Go encodes a field.
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
     OmitEmpty,
@@ -85,10 +85,10 @@ enum Mark {
     Always,
 }
 
-/// The fields of a Go struct: name to type and mark.
+/// The fields of a Go struct, by name, with type and mark.
 type Fields = BTreeMap<&'static str, (&'static str, Mark)>;
 
-/// [`STRUCTS`], read once: every node of every schema is looked up here.
+/// [`STRUCTS`] as a map, because each node of each schema needs a lookup.
 static FIELDS: LazyLock<BTreeMap<&'static str, Fields>> = LazyLock::new(|| {
     let field = |field: &'static str| {
         let (name, marked) = field.rsplit_once(':')?;
@@ -110,7 +110,8 @@ fn is_struct(go_type: &str) -> bool {
     FIELDS.contains_key(go_type)
 }
 
-/// `path` is where the value stands (`spec.versions[0].name`), `names` what Go says (`spec.versions.name`).
+/// Decodes a struct. `path` is the path of the value (`spec.versions[0].name`), and `names` is its form in Go's errors
+/// (`spec.versions.name`).
 fn walk(
     value: &mut Value,
     go_struct: &str,
@@ -210,7 +211,7 @@ fn field(
         "orBool" | "orArray" if value.is_object() => walk(value, "JSONSchemaProps", path, names, unknown),
         "orArray" if value.is_array() => field(value, go_struct, "[]JSONSchemaProps", path, names, unknown),
         "orBool" => Err("boolean or JSON schema expected".into()),
-        // Neither a schema nor several: Go keeps an empty wrapper, which is written as null.
+        // The value is neither a schema nor a list of schemas. Go keeps an empty wrapper, which it encodes as null.
         "orArray" => {
             *value = Value::Null;
             Ok(())
@@ -230,7 +231,7 @@ fn field(
     }
 }
 
-/// Go reads null as the zero value where there is no pointer.
+/// Replaces null by the zero value for types that are not pointers, as Go does.
 fn zero_for_null(element: &mut Value, go_type: &str) {
     if element.is_null() && (is_struct(go_type) || go_type == "string") {
         *element = zero(go_type);

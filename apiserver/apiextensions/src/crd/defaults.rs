@@ -1,4 +1,4 @@
-//! Defaults must be valid themselves.
+//! Validation of the defaults in a schema.
 
 use cel::{Known, Rules};
 use machinery::field::FieldError;
@@ -6,7 +6,7 @@ use machinery::schema::{Schema, default, prune, validate_embedded, validate_part
 
 use super::errors::invalid;
 
-/// Checks every default of a structural schema.
+/// Validates all defaults of a structural schema.
 pub(super) fn validate(schema: &Schema, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, Some(&Rules::of(schema)), path, true, &mut errors);
@@ -64,7 +64,8 @@ fn check(schema: &Schema, rules: Option<&Rules>, path: &str, root: bool, errors:
     errors.extend(found);
 }
 
-/// A default of an int-or-string can be of any type: only objects are held to these two.
+/// Returns the schema without `int_or_string`, because the default of such a field may have any type. Only values in
+/// objects are restricted to integers and strings.
 fn typed_by_kind(schema: &Schema) -> Schema {
     let below = |child: &Schema| Box::new(typed_by_kind(child));
     Schema {
@@ -76,7 +77,7 @@ fn typed_by_kind(schema: &Schema) -> Schema {
     }
 }
 
-/// Prunes and says whether nothing had to go. Only resources keep the fields that every object has.
+/// Prunes a value and returns whether nothing was removed. Only resources keep `apiVersion`, `kind` and `metadata`.
 fn prune_value(schema: &Schema, value: &mut serde_json::Value) -> bool {
     let mut holder = Schema::default();
     holder.properties.insert("value".into(), Box::new(schema.clone()));

@@ -1,4 +1,4 @@
-//! Errors of one field.
+//! Constructors of field errors.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::Value;

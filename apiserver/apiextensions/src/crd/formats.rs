@@ -1,4 +1,4 @@
-//! Formats that a schema names and the server does not know: they are ignored, and the client hears of it.
+//! Formats that a schema names and the server does not know. They have no effect, and the client gets a warning.
 
 use machinery::schema::formats::is_checked;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::keywords::JUNCTORS;
 use super::read::{list, text};
 
-/// A warning for each unknown format of the schemas; what `old` has already is not told again.
+/// Returns a warning for each unknown format in the schemas that `old` does not have.
 pub fn format_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     let before = old.map(unknown).unwrap_or_default();
     let new = unknown(object).into_iter().filter(|format| !before.contains(format));
@@ -45,7 +45,7 @@ fn walk<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
     properties.into_iter().flat_map(Map::values).for_each(|child| walk(child, found));
 }
 
-/// A format of numbers, which says nothing of strings.
+/// Returns whether a format applies to numbers.
 fn is_number(format: &str) -> bool {
     format.starts_with("int")
         || format.starts_with("uint")

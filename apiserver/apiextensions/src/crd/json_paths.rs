@@ -1,4 +1,4 @@
-//! What points into objects: columns, the subresource `scale`, selectable fields.
+//! Validation of JSON paths into objects: columns, the subresource `scale`, and selectable fields.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ pub(super) fn column(column: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// More selectable fields than this are refused.
+/// Maximum number of selectable fields.
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
 pub(super) fn selectable_fields(value: &Value, version: &Value, path: &str) -> Vec<FieldError> {

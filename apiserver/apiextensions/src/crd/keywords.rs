@@ -1,4 +1,4 @@
-//! Which keywords a schema may use, and how: the part of the validation that knows nothing of structure.
+//! Validation of the keywords of a schema, apart from the rules of structural schemas.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::read::{list, text};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Schemas below which a schema can hold others: keyword, and whether it is a list.
+/// The logical junctors, whose values are schemas: the keyword, and whether its value is a list.
 pub(super) const JUNCTORS: [(&str, bool); 4] =
     [("allOf", true), ("anyOf", true), ("oneOf", true), ("not", false)];
 
@@ -27,13 +27,13 @@ pub(super) fn validate_root(source: &Value, path: &str, status: bool) -> Vec<Fie
     errors
 }
 
-/// Where a schema stands: what every object has takes no defaults.
+/// The context of a schema. Fields that every object has cannot have defaults.
 #[derive(Clone, Copy, Default)]
 struct Within {
     root: bool,
-    /// In `metadata`, `kind` or `apiVersion` of the object or of one that is embedded.
+    /// Whether the schema is in `metadata`, `kind` or `apiVersion` of the object or of an embedded resource.
     meta: bool,
-    /// Why nothing here can have a default.
+    /// The reason why schemas here cannot have a default.
     no_default: Option<&'static str>,
 }
 
@@ -59,7 +59,7 @@ impl Within {
     }
 }
 
-/// With a status subresource the status is validated alone, so nothing at the root may reach across.
+/// Restricts the keywords at the root, because with a status subresource the status is validated separately.
 fn root_with_status(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
     const ALLOWED: [&str; 11] = [
         "description",
@@ -104,7 +104,8 @@ fn root_with_status(map: &Map<String, Value>, path: &str, errors: &mut Vec<Field
     }
 }
 
-/// Whether a structural schema can be made of it; where it cannot, the keywords' errors say why.
+/// Returns whether the schema can be converted to a structural schema. Otherwise the errors of the keywords are
+/// sufficient.
 pub(super) fn is_convertible(source: &Value) -> bool {
     const UNSUPPORTED: [&str; 6] =
         ["$ref", "id", "additionalItems", "patternProperties", "definitions", "dependencies"];

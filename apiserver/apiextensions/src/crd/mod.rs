@@ -1,5 +1,5 @@
-//! CustomResourceDefinitions: decoding, defaulting, validation and conditions, as apiextensions-apiserver
-//! does them. Everything works on the object as JSON in version v1.
+//! Decoding, defaulting, validation and conditions of CustomResourceDefinitions, as in apiextensions-apiserver. All
+//! functions work on the object as JSON in version v1.
 
 mod complete;
 mod conditions;

@@ -1,4 +1,4 @@
-//! `spec.names`, groups, and the approval of protected groups.
+//! Validation of `spec.names`, of the group, and of the approval of protected groups.
 
 use machinery::field::FieldError;
 use machinery::names::{dns1035_label, dns1123_subdomain};
@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::errors::{invalid, required};
 use super::read::{list, text};
 
-/// The names that a resource goes by.
+/// Validates the names of a resource.
 pub(super) fn validate(names: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut check = |field: String, value: &str, plain: bool| {
         let lower = value.to_lowercase();
         let problems = dns1035_label(if plain { value } else { &lower });
-        // What a list holds is a name, even when it is empty.
+        // An empty list entry is an invalid name, while an empty field counts as absent.
         if (!value.is_empty() || field.ends_with(']')) && !problems.is_empty() {
             let prefix = if plain { "" } else { "may have mixed case, but should otherwise match: " };
             errors.push(invalid(field, &value.into(), format!("{prefix}{}", problems.join(","))));
@@ -40,7 +40,7 @@ pub(super) fn validate(names: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// What `spec` must name and `status` need not.
+/// Requires the names that `spec` must contain and `status` need not contain.
 pub(super) fn missing(names: &Value, path: &str) -> Vec<FieldError> {
     ["plural", "singular", "kind", "listKind"]
         .into_iter()
@@ -49,7 +49,7 @@ pub(super) fn missing(names: &Value, path: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// `spec.group`.
+/// Validates `spec.group`.
 pub(super) fn group(group: &str) -> Vec<FieldError> {
     if group.is_empty() {
         return vec![required("spec.group", "")];
@@ -64,7 +64,7 @@ pub(super) fn group(group: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// Groups of the Kubernetes project carry a link to their review.
+/// Requires that groups of the Kubernetes project have an annotation with a link to their API review.
 pub(super) fn approval(object: &Value) -> Vec<FieldError> {
     const KEY: &str = "api-approved.kubernetes.io";
     const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";

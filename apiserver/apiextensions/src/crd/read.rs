@@ -1,8 +1,8 @@
-//! Reading fields of definitions, which may have any JSON.
+//! Access to fields of a definition, which may have any JSON type.
 
 use serde_json::Value;
 
-/// As [`Value::pointer`] for names without escapes, without an allocation a name.
+/// Works like [`Value::pointer`] for names without escapes, but does not allocate.
 fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     pointer.split('/').skip(1).try_fold(value, |value, name| value.get(name))
 }

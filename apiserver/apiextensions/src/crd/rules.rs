@@ -1,4 +1,4 @@
-//! `x-kubernetes-validations` of a schema: form, types, and where `oldSelf` means something.
+//! Validation of `x-kubernetes-validations`: form, types, cost, and uses of `oldSelf`.
 
 use cel::limits::{MAX_CEL_ESTIMATE, MAX_CEL_SCHEMA_ESTIMATE};
 use cel::{RuleProblem, problems};
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::errors::{forbidden, invalid, required, unsupported};
 
-/// Checks the rules of the schema and everything below it. What they cost is not held against a schema that is stored already
-/// (`unchanged`).
+/// Validates the rules of the schema and of all nodes below it. A stored schema (`unchanged`) is not refused because of
+/// its cost.
 pub(super) fn validate(schema: &Schema, source: &Value, path: &str, unchanged: bool) -> Vec<FieldError> {
     let mut found = Found { limited: !unchanged, ..Found::default() };
     walk(schema, source, path, Place { root: true, uncorrelatable: None, count: Some(1) }, &mut found);
@@ -24,13 +24,14 @@ pub(super) fn validate(schema: &Schema, source: &Value, path: &str, unchanged: b
 #[derive(Clone, Copy)]
 struct Place<'a> {
     root: bool,
-    /// The list above, below which items have no counterpart in the old object.
+    /// The path of the outermost list around this node whose items do not correlate with those of the old object.
     uncorrelatable: Option<&'a str>,
-    /// How many values of the schema an object can have by the limits of what stands above; `None`: any number.
+    /// The maximum number of values of the schema in an object, according to the limits of the schemas above it; `None`
+    /// without a limit.
     count: Option<u64>,
 }
 
-/// What the walk gathers.
+/// The results of the walk.
 #[derive(Default)]
 struct Found {
     errors: Vec<FieldError>,
@@ -45,7 +46,8 @@ fn walk(schema: &Schema, source: &Value, path: &str, place: Place<'_>, found: &m
     }
     let errors = &mut found.errors;
     let own = errors.len();
-    // Without a type there is nothing to compile against; where it may be missing, that is what is wrong.
+    // Without a type, a rule cannot be compiled. The error for the missing type is sufficient, unless the type may be
+    // missing.
     let typeless = schema.kind.is_none() && !schema.int_or_string;
     if typeless && schema.preserve_unknown_fields && !schema.rules.is_empty() {
         let why = "internal error: failed to construct type information for x-kubernetes-validations rules: \
@@ -80,7 +82,7 @@ fn walk(schema: &Schema, source: &Value, path: &str, place: Place<'_>, found: &m
     }
 }
 
-/// What can be said of a rule without compiling it.
+/// Validates a rule as far as this is possible without compiling it.
 fn form(schema: &Schema, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) {
     const REASONS: [&str; 4] =
         ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
@@ -115,7 +117,7 @@ fn form(schema: &Schema, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// How many values stand directly below one value of the schema; `None` without a limit.
+/// Returns the maximum number of values directly below a value of the schema, or `None` without a limit.
 fn most(schema: &Schema) -> Option<u64> {
     match schema.kind {
         Some(Kind::Object) if schema.additional_properties.is_some() => schema.validation.max_properties,
@@ -163,7 +165,7 @@ fn meaning(schema: &Schema, rule: &Rule, path: &str, place: Place<'_>, found: &m
 }
 
 impl Found {
-    /// Notes what an expression costs on a whole object.
+    /// Records the cost of an expression for a whole object.
     fn cost(&mut self, field: String, what: &str, cost: u64) {
         if self.limited && cost > MAX_CEL_ESTIMATE {
             self.errors.push(forbidden(field.clone(), too_expensive(what, cost, MAX_CEL_ESTIMATE)));
@@ -172,16 +174,16 @@ impl Found {
     }
 }
 
-/// What the rules of one schema cost together.
+/// The total cost of the rules of one schema.
 #[derive(Default)]
 struct Costs {
     total: u64,
-    /// Those that count, the most expensive first.
+    /// The most expensive rules that contribute to the total, in descending order of cost.
     most: Vec<(String, u64)>,
 }
 
 impl Costs {
-    /// Rules that are named when all of them cost too much.
+    /// Maximum number of rules that are named if the total cost is too high.
     const NAMED: usize = 4;
 
     fn add(&mut self, field: String, cost: u64) {
@@ -221,7 +223,7 @@ fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-/// The rule as Go writes the internal type: fields in the order of the struct, HTML escaped.
+/// Returns the rule as Go encodes the internal type: fields in the order of the struct, HTML characters escaped.
 fn internal(rule: &Rule) -> String {
     let text = |text: &str| {
         let json = Value::from(text).to_string();

@@ -1,4 +1,4 @@
-//! Validation of the whole object.
+//! Validation of a whole CustomResourceDefinition.
 
 use machinery::field::FieldError;
 use machinery::names::dns1035_label;
@@ -9,12 +9,12 @@ use super::errors::{invalid, required, unsupported};
 use super::read::{list, text};
 use super::{conversion, names, versions};
 
-/// Validates a CustomResourceDefinition at creation; its `metadata` only where the kind has rules of its own.
+/// Validates a CustomResourceDefinition at creation. Of its `metadata`, it validates only the rules of this kind.
 pub fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(object, "/metadata/name");
     let wanted = format!("{}.{}", text(object, "/spec/names/plural"), text(object, "/spec/group"));
-    // A missing name is everybody's error.
+    // A missing name is reported for all kinds elsewhere.
     for (field, name) in
         [("metadata.generateName", text(object, "/metadata/generateName")), ("metadata.name", name)]
     {
@@ -34,7 +34,7 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What once kept all unknown fields is only for definitions from before.
+/// Refuses `spec.preserveUnknownFields`, which only definitions from before v1 may have.
 fn preserves(object: &Value) -> Option<FieldError> {
     let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                   spec.versions[*].schema instead";
@@ -42,7 +42,7 @@ fn preserves(object: &Value) -> Option<FieldError> {
     set.then(|| invalid("spec.preserveUnknownFields", &true.into(), detail))
 }
 
-/// Validates an update; what identifies the resource cannot change.
+/// Validates an update. Fields that identify the resource are immutable.
 pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut immutable = |pointer: &str, field: &str| {
@@ -68,8 +68,8 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Validates an update of the status alone, which leaves the spec as it is. The stored versions are not looked at: who writes
-/// them has migrated what was stored.
+/// Validates an update through `/status`, which leaves the spec unchanged. The stored versions are not validated,
+/// because the client that writes them has migrated the stored objects.
 pub fn validate_status_update(new: &Value) -> Vec<FieldError> {
     names::validate(new.pointer("/status/acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames")
 }
@@ -99,7 +99,7 @@ fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
             let deprecated = version.get("deprecated") == Some(&Value::Bool(true));
             for detail in versions::warning_problems(deprecated, warning.as_str().unwrap_or_default()) {
                 let mut error = invalid(format!("spec.versions[{i}].deprecationWarning"), warning, detail);
-                // A pointer in Go, which is shown as JSON.
+                // The field is a pointer in Go, so the error shows it as JSON.
                 error.value = Some(warning.to_string());
                 errors.push(error);
             }

@@ -1,4 +1,4 @@
-//! The rules of structural schemas: every value has a type, and the logical junctors only restrict.
+//! The rules of structural schemas: each value has a type, and logical junctors only restrict values.
 
 use machinery::field::FieldError;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ enum Level {
     Item,
 }
 
-/// Errors of a schema that is not structural, sorted.
+/// Returns the violations of a schema that is not structural, sorted.
 pub(super) fn validate(source: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(source, Level::Root, path, &mut errors);
@@ -23,8 +23,8 @@ pub(super) fn validate(source: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// What the junctors of the root name has to be specified outside of them, too. `specified` is what stands at `at` there, and
-/// `path` is where the junctors stand.
+/// Requires that fields that junctors of the root name are also specified outside of them. `specified` is the schema at
+/// `at`, and the junctors are at `path`.
 fn complete(source: &Value, specified: Option<&Value>, at: &str, path: &str, errors: &mut Vec<FieldError>) {
     for (keyword, many) in JUNCTORS {
         match source.get(keyword) {
@@ -128,7 +128,7 @@ fn children(
         None => {}
     }
     for (name, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        // The metadata of the object is judged as a whole.
+        // The metadata of the object is validated as a whole.
         if level == Level::Root && name == "metadata" {
             continue;
         }
@@ -167,7 +167,7 @@ fn meta_fields(source: &Value, level: Level, embedded: bool, path: &str, errors:
             "properties" => value
                 .as_object()
                 .is_none_or(|map| map.keys().all(|key| key == "name" || key == "generateName")),
-            // What says nothing does not count.
+            // Keywords with empty values do not count.
             _ => value.is_null() || *value == Value::Bool(false) || value == "",
         })
     });
@@ -177,7 +177,7 @@ fn meta_fields(source: &Value, level: Level, embedded: bool, path: &str, errors:
     }
 }
 
-/// Where the types of int-or-string may be written.
+/// The places where a schema may contain the types of int-or-string.
 #[derive(Clone, Copy)]
 struct IntOrString {
     any_of: bool,
@@ -186,7 +186,7 @@ struct IntOrString {
 
 const NOWHERE: IntOrString = IntOrString { any_of: false, all_of: false };
 
-/// `anyOf: [{type: integer}, {type: string}]`.
+/// Returns whether the list is `anyOf: [{type: integer}, {type: string}]`.
 fn is_pattern(any_of: &[Value]) -> bool {
     let only = |schema: &Value, kind: &str| {
         text(schema, "/type") == kind && schema.as_object().is_some_and(|map| map.len() == 1)
@@ -212,7 +212,7 @@ fn junctors(source: &Value, skip: IntOrString, path: &str, errors: &mut Vec<Fiel
     }
 }
 
-/// Below a junctor only values may be restricted.
+/// Requires that schemas below a junctor only restrict values.
 fn nested(source: &Value, skip: IntOrString, path: &str, errors: &mut Vec<FieldError>) {
     const FORBIDDEN: [(&str, &str); 14] = [
         ("type", "empty"),

@@ -1,4 +1,4 @@
-//! `spec.versions`: their names, and what each of them has.
+//! Validation of `spec.versions`.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::errors::invalid;
 use super::read::{list, text};
 use super::{defaults, json_paths, keywords, rules, structural};
 
-/// What of a version stands at the top level when all versions agree about it, as the internal type has it.
+/// Returns the value of a key if it is equal in all versions. The internal type has such values at the top level.
 fn hoisted<'a>(versions: &'a [Value], key: &str) -> Option<&'a Value> {
     let (first, rest) = versions.split_first()?;
     let value = first.get(key);
     rest.iter().all(|version| version.get(key) == value).then_some(value).flatten()
 }
 
-/// The longest `deprecationWarning`, in bytes.
+/// Maximum length of `deprecationWarning`, in bytes.
 const MAX_DEPRECATION_WARNING: usize = 256;
 
 pub(super) fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
@@ -31,7 +31,7 @@ pub(super) fn warning_problems(deprecated: bool, warning: &str) -> Vec<String> {
     if warning.is_empty() {
         problems.push("must not be an empty string".to_owned());
     }
-    // Of the spaces only the plain one counts as printable.
+    // The plain space is the only whitespace that counts as printable.
     let invisible = |c: char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace() && !invisible(c);
     if let Some((at, _)) = warning.char_indices().find(|(_, c)| !printable(*c)) {
@@ -49,7 +49,7 @@ pub(super) fn version_set(versions: &[Value], missing: bool) -> Vec<FieldError> 
         versions => Value::Array(versions.iter().map(internal_version).collect()),
     };
     let show = |detail: &str| {
-        // The internal type, whose fields Go writes in the order of the struct.
+        // The error shows the internal type, with its fields in the order of the Go struct.
         let value = match shown() {
             Value::Array(versions) => {
                 let versions: Vec<String> =
@@ -88,7 +88,8 @@ fn internal_version(version: &Value) -> Value {
     ))
 }
 
-/// Schemas, subresources, columns and selectable fields: at the top level where all versions agree.
+/// Validates schemas, subresources, columns and selectable fields. Errors have paths at the top level for values that
+/// are equal in all versions.
 pub(super) fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let unchanged = |version: &Value| {
@@ -131,7 +132,7 @@ pub(super) fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
             .collect()
     });
     each("selectableFields", &json_paths::selectable_fields);
-    // A schema that all versions share stands at the top level, and the versions have none.
+    // A schema that all versions share is at the top level of the internal type, so its versions have no schema.
     if hoisted(versions, "schema").is_some() && hoisted(versions, "selectableFields").is_none() {
         let has = |version: &Value| !list(version, "/selectableFields").is_empty();
         errors.retain(|error| !error.field.contains("].selectableFields"));
@@ -143,7 +144,7 @@ pub(super) fn parts(versions: &[Value], old: &[Value]) -> Vec<FieldError> {
     errors
 }
 
-/// `unchanged`: the schema is the one that is stored.
+/// Validates the schema of a version. `unchanged` is true if it equals the stored schema.
 fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<FieldError> {
     let Some(source) = schema.get("openAPIV3Schema").filter(|source| !source.is_null()) else {
         return Vec::new();
@@ -170,7 +171,7 @@ fn schema_of(schema: &Value, path: &str, status: bool, unchanged: bool) -> Vec<F
                 errors.extend(found);
             }
         }
-        // The keywords have been checked one by one, with better words.
+        // The errors of the keywords have better messages than the parser.
         Err(problem) if simple => errors.push(invalid(path, &"".into(), problem.to_string())),
         Err(_) if keywords::is_convertible(source) => errors.extend(structural::validate(source, &path)),
         Err(_) => {}

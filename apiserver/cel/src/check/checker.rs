@@ -1,4 +1,4 @@
-//! Type checking of expressions.
+//! The type checker.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::syntax::parse;
 use crate::syntax::token::Problem;
 use crate::types::{Type, simple};
 
-/// Checks one expression after the other.
+/// Checks expressions, one after the other, and collects their errors.
 pub(super) struct Checker<'s> {
-    /// The type of `self`, where there is one.
+    /// The type of `self`, or `None` for an expression without `self`.
     pub(super) own: Option<Type<'s>>,
     pub(super) optional: bool,
-    /// The first [`MAX_CEL_PROBLEMS`].
+    /// The first [`MAX_CEL_PROBLEMS`] errors.
     pub(super) problems: Vec<Problem>,
-    /// How many there are.
+    /// The number of all errors.
     pub(super) failures: usize,
-    /// What each node of the tree turned out to be.
+    /// The type of each node of the tree.
     pub(super) types: Types<'s>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Checker<'s> {
 pub(super) type Locals<'s> = Vec<(Arc<str>, Type<'s>)>;
 
 impl<'s> Checker<'s> {
-    /// The tree, which is boxed so that its nodes keep their addresses, and its type.
+    /// Returns the tree and its type. The tree is boxed because [`Types`] refers to its nodes by address.
     pub(super) fn run(&mut self, source: &str) -> Result<(Box<Expr>, Type<'s>), String> {
         let expr = Box::new(parse(source).map_err(|problem| display(source, &[problem], 1))?);
         self.problems.clear();
@@ -102,7 +102,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// The type of a list's item or a map's value. For an optional (`?x`), the type of the value inside.
+    /// Returns the type of a list item or a map value. For an optional (`?x`), this is the type of the value inside.
     fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match (optional, self.check(item, locals)) {
             (true, Type::Optional(inner)) => (*inner).clone(),
@@ -205,7 +205,7 @@ impl<'s> Checker<'s> {
                 let shown = signature(member, &args);
                 self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
             }
-            // Several fit only where an argument is dyn.
+            // Several overloads can only fit if an argument is `dyn`.
             _ => join(results),
         }
     }
@@ -271,7 +271,7 @@ impl<'s> Checker<'s> {
         made
     }
 
-    /// `sortBy` sorts by a list of keys that it makes first.
+    /// Checks `sortBy`, which sorts by a list of keys that it generates first.
     fn sorted(&mut self, at: usize, target: Type<'s>, keys: Type<'s>) -> Type<'s> {
         let args = [target.clone(), Type::List(Rc::new(keys))];
         let name = "@sortByAssociatedKeys";
@@ -286,7 +286,8 @@ impl<'s> Checker<'s> {
         self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
     }
 
-    /// Macros that choose what they take in stand for `condition ? taken : left`, which is what errors show.
+    /// Checks the condition of a macro that filters. cel-go expands it to `condition ? taken : left`, which its errors
+    /// show.
     fn expect_condition(&mut self, at: usize, found: &Type<'s>, made: &Type<'s>) {
         if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
             let message =
@@ -316,14 +317,14 @@ fn signature(member: bool, args: &[Type<'_>]) -> String {
     }
 }
 
-/// The type of a map. What is no key is `dyn`: with types below both sides, each map of maps would be twice as large to show and to
-/// compare.
+/// Returns the type of a map. Key types other than simple ones become `dyn`, because a nested key type would double the
+/// size of the type at each level.
 fn map<'s>(key: Type<'s>, value: Type<'s>) -> Type<'s> {
     let key = if matches!(key, Type::Simple(_)) { key } else { Type::Dyn };
     Type::Map(Rc::new(key), Rc::new(value))
 }
 
-/// The one type of all, or `dyn`.
+/// Returns the common type of all, or `dyn`.
 fn join(types: Vec<Type<'_>>) -> Type<'_> {
     let mut types = types.into_iter();
     let Some(first) = types.next() else { return Type::Dyn };

@@ -1,4 +1,4 @@
-//! Rules ready for evaluation.
+//! Compilation of rules for evaluation.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use super::report::display;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::parse;
 
-/// A rule ready for evaluation.
+/// A rule that is ready for evaluation.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
     pub(crate) expr: Expr,
     pub(crate) message: Option<Expr>,
     pub(crate) field_path: Option<String>,
     pub(crate) uses_old_self: bool,
-    /// The properties of `self` and `oldSelf` that are read; `None`: one of them as a whole.
+    /// The properties of `self` and `oldSelf` that the rule reads, or `None` if it uses one of them as a whole.
     pub(crate) reads: Option<Vec<Arc<str>>>,
 }
 
 impl Compiled {
-    /// Whether the rule reads this property, or the whole value.
+    /// Returns whether the rule depends on this property.
     pub(crate) fn reads(&self, property: &str) -> bool {
         self.reads.as_ref().is_none_or(|read| read.iter().any(|name| &**name == property))
     }
 }
 
-/// Parses a rule; types are not checked, for that was done when it was written ([`super::problems`]).
+/// Parses a rule without type checking, which [`super::problems`] did when the rule was written.
 ///
 /// # Errors
 /// The syntax error.
@@ -48,7 +48,7 @@ pub(crate) fn compile(schema: &Schema, rule: &Rule) -> Result<Compiled, String> 
     })
 }
 
-/// Compiles patterns that are literals, so that they are compiled once.
+/// Compiles all patterns that are literals, so that evaluation does not compile them again.
 pub(super) fn compile_patterns(expr: &mut Expr) {
     match &mut expr.kind {
         ExprKind::Select(select) => compile_patterns(&mut select.target),

@@ -1,4 +1,4 @@
-//! Expressions over variables without a schema: those of admission.
+//! The check of expressions in admission policies, whose variables have no schema.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +14,7 @@ use crate::syntax::ast::Expr;
 use crate::syntax::parse;
 use crate::types::{Shape, Type};
 
-/// What admission tells of a request, as expressions see it.
+/// The schema of the variable `request` in admission expressions.
 static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
     let object = |fields: &[&str]| {
         let fields = fields.iter().map(|name| ((*name).to_owned(), json!({"type": "string"})));
@@ -35,10 +35,11 @@ static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
     Schema::parse(&request).unwrap_or_default()
 });
 
-/// Parses and checks an expression over `variables`: the `request` of admission, and others of any type.
+/// Parses and checks an expression with `variables`. The variable `request` is the admission request, and the others
+/// have any type.
 ///
 /// # Errors
-/// What is wrong, as cel-go shows it.
+/// The errors in cel-go's format.
 pub(crate) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type<'static>), String> {
     let mut checker =
         Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };

@@ -1,5 +1,5 @@
-//! What is looked at once an expression has its types: literals that are mixed or wrong, templates, and the calls with constants
-//! that cel-go makes when it plans the evaluation.
+//! Checks of an expression after type checking: mixed or invalid literals, format templates, and calls with constant
+//! arguments, which cel-go evaluates when it plans the program.
 
 use machinery::{duration, pattern};
 
@@ -13,17 +13,17 @@ use crate::syntax::token::Problem;
 use crate::types::Type;
 use crate::values::{Val, parse_timestamp};
 
-/// What is wrong with the literals of an expression whose types fit: the first mistakes, and how many there are.
+/// Checks the literals of an expression that type-checks. Returns the first errors and the number of all errors.
 pub(super) fn literals(expr: &Expr, types: &Types<'_>) -> (Vec<Problem>, usize) {
     let mut walk = Walk { types, found: Vec::new(), failures: 0 };
     walk.node(expr, false);
     (walk.found, walk.failures)
 }
 
-/// Makes the calls that have constants only.
+/// Evaluates the calls that have only constant arguments.
 ///
 /// # Errors
-/// Why the first one failed, in cel-go's words.
+/// cel-go's message for the first call that fails.
 pub(super) fn instantiate(expr: &Expr) -> Result<(), String> {
     if let ExprKind::Call(call) = &expr.kind
         && call.target.is_none()
@@ -50,7 +50,7 @@ pub(super) fn instantiate(expr: &Expr) -> Result<(), String> {
     Ok(())
 }
 
-/// The parts of a node, in order.
+/// Returns the children of a node in order.
 fn parts(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::Select(select) => vec![&select.target],
@@ -73,7 +73,7 @@ impl<'s> Walk<'_, 's> {
         self.types.get(&key(expr)).unwrap_or(&Type::Dyn)
     }
 
-    /// The type of an item; of an optional one that of its value.
+    /// Returns the type of an item, or of the value of an optional item.
     fn item(&self, expr: &Expr, optional: bool) -> &Type<'s> {
         match self.kind(expr) {
             Type::Optional(inner) if optional => inner,
@@ -88,7 +88,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    /// `mixed`: somewhere below a call of `format`, whose literals can be of several types.
+    /// Checks a node. `mixed` is true below a call of `format`, whose list literals may have several types.
     fn node(&mut self, expr: &Expr, mixed: bool) {
         match &expr.kind {
             ExprKind::List(items) if !mixed => {
@@ -139,7 +139,7 @@ impl<'s> Walk<'_, 's> {
                 let good = match &argument.kind {
                     ExprKind::Text(text) if name == "duration" => duration::parse_nanoseconds(text).is_some(),
                     ExprKind::Text(text) => parse_timestamp(text).is_some(),
-                    // Declared, but made by nothing.
+                    // The overload `duration(int)` is declared, but cel-go refuses integer literals for it.
                     ExprKind::Int(_) => name != "duration",
                     _ => true,
                 };
@@ -174,7 +174,7 @@ impl<'s> Walk<'_, 's> {
         }
     }
 
-    /// Why a clause can't write the value of an expression, or a part of it when it is a literal list or map.
+    /// Returns the error for a clause that cannot format an expression, or a part of a literal list or map.
     fn writable(&self, clause: Clause, expr: &Expr) -> Option<Problem> {
         let own = clause.check(self.kind(expr)).map(|message| Problem { at: expr.at, message });
         let inside = clause.looks_inside() && matches!(expr.kind, ExprKind::List(_) | ExprKind::Map(_));
@@ -188,7 +188,7 @@ fn mismatch(wanted: &Type<'_>, found: &Type<'_>) -> String {
     format!("expected type '{wanted}' but found '{found}'")
 }
 
-/// Whether two types are the same; an empty list or map inside of them has any.
+/// Returns whether two types are equal, where an empty list or map inside of them fits any type.
 fn is_same(a: &Type<'_>, b: &Type<'_>) -> bool {
     let inner =
         |a: &Type<'_>, b: &Type<'_>| matches!(a, Type::Dyn) || matches!(b, Type::Dyn) || is_same(a, b);

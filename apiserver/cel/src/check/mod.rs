@@ -1,4 +1,4 @@
-//! Type checking of rules against the schema, and compilation.
+//! Type checking and compilation of rules and expressions.
 
 mod checker;
 mod compile;

@@ -1,4 +1,4 @@
-//! What is said of a rule when its CustomResourceDefinition is written.
+//! The check of a rule when its CustomResourceDefinition is written.
 
 use machinery::schema::field_path::find;
 use machinery::schema::{Rule, Schema};
@@ -8,31 +8,32 @@ use super::literals;
 use crate::cost::{self, Types};
 use crate::types::{Type, simple};
 
-/// What is wrong with a rule when its CustomResourceDefinition is written.
+/// An error of a rule, found when its CustomResourceDefinition is written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleProblem {
-    /// In `rule`.
+    /// An error in `rule`.
     Rule(String),
-    /// In `messageExpression`.
+    /// An error in `messageExpression`.
     MessageExpression(String),
-    /// `fieldPath` names no field.
+    /// `fieldPath` does not name a field of the schema.
     FieldPath,
-    /// `optionalOldSelf` without `oldSelf`.
+    /// `optionalOldSelf` is set, but the rule does not use `oldSelf`.
     OptionalOldSelf,
 }
 
-/// What a rule can cost at most, in cel-go's units: once, on one value.
+/// The maximum cost of a rule, in cel-go's units, for one evaluation on one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RuleCost {
-    /// `rule`
+    /// The cost of `rule`.
     pub rule: u64,
-    /// `messageExpression`, when there is one.
+    /// The cost of `messageExpression`, or `None` without one.
     pub message: Option<u64>,
-    /// Whether the rule compiles and reads `oldSelf`.
+    /// Whether the rule compiles and uses `oldSelf`.
     pub uses_old_self: bool,
 }
 
-/// Everything that is wrong with a rule on this schema node, and what it can cost; `root` for rules on the whole object.
+/// Returns all errors of a rule on this schema node, and its maximum cost. `root` is true for rules on the whole
+/// object.
 pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, RuleCost) {
     let mut problems = Vec::new();
     let mut costs = RuleCost::default();
@@ -56,7 +57,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
             }
         }
     }
-    // Of a rule that does not compile nobody knows what it uses.
+    // A rule that does not compile counts as one that does not use `oldSelf`.
     if rule.optional_old_self && !costs.uses_old_self {
         problems.push(RuleProblem::OptionalOldSelf);
     }

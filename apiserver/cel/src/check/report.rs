@@ -1,10 +1,10 @@
-//! Errors as cel-go displays them.
+//! The text form of compilation errors, as cel-go displays them.
 
 use crate::limits::MAX_CEL_PROBLEMS_TEXT;
 use crate::syntax::token::{NOWHERE, Problem};
 
-/// Errors as cel-go displays them, each with its line and a caret; `count` of them, of which `problems` are the first. Each shows its
-/// whole line, so only so many are shown as stay readable.
+/// Formats errors as cel-go does, each with its source line and a caret. `count` is the number of all errors, of which
+/// `problems` are the first. Each error repeats its source line, so the text is truncated.
 pub(super) fn display(source: &str, problems: &[Problem], count: usize) -> String {
     let mut problems = problems.to_vec();
     problems.sort_by_key(|problem| problem.at.wrapping_add(1));
@@ -34,7 +34,7 @@ fn shown(source: &str, problem: &Problem) -> String {
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
     let text = source.lines().nth(line).unwrap_or_default();
     let text = text.replace('\t', " ");
-    // What stands below a wide letter is wide.
+    // Below a wide character the marker must be wide, too.
     let dots: String = text.chars().take(column).map(|c| if c.len_utf8() > 1 { '．' } else { '.' }).collect();
     let mark = if text.chars().nth(column).is_some_and(|c| c.len_utf8() > 1) { '＾' } else { '^' };
     format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}{mark}", line + 1, column + 1, problem.message)

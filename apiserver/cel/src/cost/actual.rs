@@ -1,10 +1,10 @@
-//! What an evaluation did cost: cel-go's `interpreter/runtimecost.go` and the functions of Kubernetes' library.
+//! The actual cost of an evaluation, as in cel-go's `interpreter/runtimecost.go` and in Kubernetes' CEL library.
 
 use super::units::{LIST, MAP, PATTERN, TRAVERSAL, scaled};
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::values::Val;
 
-/// Cost of making a list or a map; one of constants is made when the rule is compiled.
+/// Returns the cost of creating a list or a map. It is 0 for constants, which are created at compile time.
 pub(crate) fn made(expr: &Expr) -> u64 {
     match &expr.kind {
         _ if is_constant(expr) => 0,
@@ -13,7 +13,7 @@ pub(crate) fn made(expr: &Expr) -> u64 {
     }
 }
 
-/// Whether the expression is a literal, a list or map of literals, or a conversion of one.
+/// Returns whether the expression is a literal, a list or map of literals, or a conversion of one.
 pub(crate) fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Null
@@ -34,7 +34,7 @@ pub(crate) fn is_constant(expr: &Expr) -> bool {
     }
 }
 
-/// Whether cel-go computes the call once, when the rule is compiled.
+/// Returns whether cel-go evaluates the call at compile time.
 pub(crate) fn is_folded(name: &str, args: &[Expr]) -> bool {
     const CONVERSIONS: [&str; 10] =
         ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"];
@@ -45,7 +45,7 @@ pub(crate) fn is_folded(name: &str, args: &[Expr]) -> bool {
     }
 }
 
-/// Cost of a call, its arguments aside; the receiver is the first of them.
+/// Returns the cost of a call without that of its arguments. The receiver is the first argument.
 pub(crate) fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
     let at = |index: usize| args.get(index).map_or(0, size);
     let traversal = |size: u64| scaled(size, TRAVERSAL);
@@ -98,7 +98,7 @@ pub(crate) fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> 
 /// Cost of a call itself.
 const CALL: u64 = 1;
 
-/// Cost of comparing each item with each: of a list that is sorted, or whose items shall be different.
+/// Returns the cost of comparing each item with each other one, as for sorting or for finding duplicates.
 pub(crate) fn compared(items: &[Val<'_>]) -> u64 {
     let text = matches!(items.first(), Some(Val::Text(_) | Val::Bytes(_)));
     let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
@@ -106,7 +106,7 @@ pub(crate) fn compared(items: &[Val<'_>]) -> u64 {
     (pairs as f64 * factor) as u64
 }
 
-/// Characters, bytes, items or entries; 1 for what has no size.
+/// Returns the number of characters, bytes, items or entries, or 1 for a value without a size.
 fn size(value: &Val<'_>) -> u64 {
     let size = match value {
         Val::Text(text) => text.chars().count(),
@@ -121,7 +121,7 @@ fn size(value: &Val<'_>) -> u64 {
     size as u64
 }
 
-/// Cost of reading everything in a value.
+/// Returns the cost of reading everything in a value.
 fn traversed(value: &Val<'_>) -> u64 {
     match value {
         Val::Text(text) => (text.len() as f64 * TRAVERSAL) as u64,

@@ -1,14 +1,14 @@
-//! What calls can cost, and how large their results can be.
+//! The maximum cost of calls, and the maximum size of their results.
 
 use super::node::Node;
 use super::sizes::{Place, Size};
 use super::units::{LIST, PATTERN, TRAVERSAL, scaled};
 use crate::types::Type;
 
-/// Characters of the largest pattern of a named format.
+/// Length of the longest pattern of a named format, in characters.
 const FORMAT: f64 = 128.0;
 
-/// Cost of a call beside its arguments, and the size of its result when the call bounds it.
+/// Cost of a call without its arguments, and the size of its result if the call limits it.
 pub(super) struct CallCost {
     pub(super) cost: u64,
     pub(super) size: Option<Size>,
@@ -32,7 +32,7 @@ pub(super) fn cost(name: &str, target: Option<&Argument<'_>>, args: &[Argument<'
     found.unwrap_or_else(|| only(1))
 }
 
-/// The size of the items of a list, and whether they are text.
+/// Returns the size of the items of a list, and whether they are text.
 fn items(list: &Argument<'_>) -> Option<(Size, bool)> {
     let Type::List(item) = &list.1 else { return None };
     let place = list.0.place.and_then(Place::item);
@@ -93,7 +93,7 @@ fn member(name: &str, target: &Argument<'_>, args: &[Argument<'_>]) -> Option<Ca
             CallCost { cost: scaled(pairs.max, factor).saturating_add(1 + LIST), size: Some(pairs) }
         }
         ("containsIP", 1..) => {
-            // Two lists of up to 16 bytes; a string must be parsed first.
+            // Comparing two addresses reads up to 16 bytes of each; a string must be parsed first.
             let parse = if args[0].1.is_text() { traversal(argument(0)) } else { 0 };
             only(scaled(32, TRAVERSAL).saturating_add(parse))
         }
@@ -171,20 +171,20 @@ fn global(name: &str, args: &[Argument<'_>]) -> Option<CallCost> {
     })
 }
 
-/// A call that makes a list of that size, at so much for each item.
+/// Returns the cost of a call that creates a list of `size` items, at a cost of `each` per item.
 fn list(each: u64, size: Size) -> CallCost {
     CallCost { cost: size.max.saturating_mul(each).saturating_add(1 + LIST), size: Some(size) }
 }
 
-/// The value of an argument that is a literal.
+/// Returns the value of an argument that is an integer literal.
 fn literal(argument: &Argument<'_>) -> Option<u64> {
     argument.0.literal
 }
 
-/// Longest name of a format.
+/// Length of the longest name of a format.
 const LONGEST_FORMAT: u64 = 64;
 
-/// Whether the type is one of Kubernetes' own.
+/// Returns whether the type belongs to Kubernetes' CEL library.
 fn is_own(kind: &Type<'_>) -> bool {
     matches!(kind, Type::Simple(name) if name.starts_with("kubernetes.") || name.starts_with("net."))
 }
@@ -197,12 +197,12 @@ fn smaller(a: Size, b: Size) -> Size {
     Size { min: 0, max: a.max.min(b.max) }
 }
 
-/// A regular expression on a text. One more character, or an empty text would cost nothing.
+/// Returns the cost of matching a regular expression. The additional character gives the empty text a cost.
 fn matching(text: Size, pattern: Size) -> u64 {
     scaled(text.max.saturating_add(1), TRAVERSAL).saturating_mul(scaled(pattern.max, PATTERN))
 }
 
-/// The size of a text in which `from` was replaced by `to`.
+/// Returns the size of a text in which `from` was replaced by `to`.
 fn replaced(text: Size, from: Size, to: Size) -> Size {
     let (count, kept) = if from.min == 0 {
         (text.max.saturating_add(1), text.max)

@@ -1,7 +1,8 @@
-//! What a rule can cost at most, estimated from the limits of its schema when the CustomResourceDefinition is written.
+//! The maximum cost of a rule, estimated from the limits of its schema when the CustomResourceDefinition is written.
 //!
-//! The numbers are those of cel-go's `checker/cost.go`, of the estimators of Kubernetes' CEL library, and of the sizes that its
-//! `SchemaDeclType` gives to values: a rule that kube-apiserver refuses as too expensive is refused here, and no other.
+//! The numbers are those of cel-go's `checker/cost.go`, of the estimators of Kubernetes' CEL library, and of the sizes
+//! that its `SchemaDeclType` assigns to values, so this server refuses exactly the rules that kube-apiserver refuses as
+//! too expensive.
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use super::units::{LIST, MAP, TRAVERSAL, scaled};
 use crate::syntax::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use crate::types::Type;
 
-/// The most that evaluating `expr` once can cost, for a rule on `own` (`root`: the whole object).
+/// Returns the maximum cost of evaluating `expr` once, for a rule on `own`. `root` is true for a rule on the whole
+/// object.
 pub(crate) fn estimate<'s>(expr: &Expr, types: &Types<'s>, own: &'s Schema, root: bool) -> u64 {
     let own = Place::Value(own, root);
     Estimate { types, own, locals: Vec::new() }.node(expr).cost
@@ -37,7 +39,7 @@ impl<'s> Estimate<'_, 's> {
         self.types.get(&key(expr)).unwrap_or(&Type::Dyn)
     }
 
-    /// The size of a value: what the schema says, else what the type says.
+    /// Returns the size of a value according to the schema, or else according to its type.
     fn sized(&self, expr: &Expr, place: Option<Place<'s>>) -> Option<Size> {
         place.and_then(Place::size).or_else(|| self.kind(expr).is_scalar().then_some(Size::ONE))
     }
@@ -77,7 +79,7 @@ impl<'s> Estimate<'_, 's> {
         let local = self.locals.iter().rev().find(|local| &*local.name == name);
         let (place, known) = match local {
             Some(local) => (local.place, local.size),
-            // The names of types too: cel-go's path has one step for them, which it takes for `self`.
+            // Type names end up here, too: cel-go's path for them has one step, which it takes for `self`.
             None => (Some(self.own), None),
         };
         let size = self.sized(expr, place).or(known);
@@ -90,7 +92,7 @@ impl<'s> Estimate<'_, 's> {
             return Node { cost: target.cost, size: self.sized(expr, None), ..Node::default() };
         }
         if select.optional || matches!(self.kind(&select.target), Type::Optional(_)) {
-            // A function of the optional library.
+            // The selection is a function of the optional library.
             return Node {
                 cost: target.cost.saturating_add(1),
                 size: self.sized(expr, None),
@@ -99,7 +101,7 @@ impl<'s> Estimate<'_, 's> {
         }
         let structured =
             matches!(self.kind(&select.target), Type::Map(..) | Type::Object(..) | Type::Metadata);
-        // Without a place cel-go's path begins with the field, and its first step is taken for `self`.
+        // Without a place, cel-go's path begins with the field, and cel-go takes this first step for `self`.
         let place = match target.place {
             Some(place) => place.field(&select.property),
             None => Some(self.own),
@@ -112,7 +114,7 @@ impl<'s> Estimate<'_, 's> {
         }
     }
 
-    /// What a macro's variables range over.
+    /// Returns the variables of a macro with their sizes and places.
     fn ranges(&self, call: &Macro, target: &Node<'s>) -> (Local<'s>, Option<Local<'s>>) {
         let list = match target.entry {
             Some(entry) => entry.list,
@@ -131,7 +133,7 @@ impl<'s> Estimate<'_, 's> {
         let key = |name: &Arc<str>| Local {
             name: name.clone(),
             size: entry(|entry| entry.key),
-            // Indices have no place.
+            // Indices of a list have no place in the schema.
             place: if list { None } else { below(target.place, Place::key) },
         };
         match &call.second {
@@ -154,7 +156,7 @@ impl<'s> Estimate<'_, 's> {
         let filter = call.filter.as_ref().map_or(0, |filter| self.node(filter).cost);
         let body = self.node(&call.body);
         self.locals.truncate(depth);
-        // The accumulator is a variable: reading it costs 1. `@not_strictly_false` and `!` are calls.
+        // Reading the accumulator variable costs 1, and `@not_strictly_false` and `!` are calls.
         let made = LIST.saturating_add(body.cost);
         let (start, step, end) = match call.kind {
             MacroKind::All => (0, body.cost.saturating_add(3), 1),
@@ -178,7 +180,7 @@ impl<'s> Estimate<'_, 's> {
             }
             MacroKind::Filter => Node { cost, size: Some(count), entry: list(range), ..Node::default() },
             MacroKind::Map => Node { cost, size: Some(count), entry: list(body.size()), ..Node::default() },
-            // The keys are compared, each with each.
+            // Sorting is estimated as a comparison of each key with each other one.
             MacroKind::SortBy => {
                 let text = self.kind(&call.body).is_text();
                 let factor = if text { 2.0 + TRAVERSAL } else { 2.0 };
@@ -190,7 +192,7 @@ impl<'s> Estimate<'_, 's> {
         }
     }
 
-    /// `target.hasValue() ? optional.of(body) : optional.none()`, the body with the target's value bound.
+    /// Estimates `target.hasValue() ? optional.of(body) : optional.none()`, with the target's value bound in the body.
     fn optional(&mut self, call: &Macro, target: &Node<'s>) -> Node<'s> {
         self.locals.push(Local { name: call.first.clone(), size: None, place: None });
         let body = self.node(&call.body);
@@ -205,7 +207,7 @@ impl<'s> Estimate<'_, 's> {
         let mut target = None;
         if let Some(receiver) = &call.target {
             match &receiver.kind {
-                // `sets.contains(a, b)`: the receiver is a namespace, not a value.
+                // In `sets.contains(a, b)`, the receiver is a namespace, not a value.
                 ExprKind::Ident(space) if !self.types.contains_key(&key(receiver)) => {
                     name = format!("{space}.{name}");
                 }

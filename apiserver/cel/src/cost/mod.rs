@@ -1,4 +1,4 @@
-//! What rules cost: estimated when they are written, and counted when they are evaluated.
+//! The cost of rules: estimated when a rule is written, and counted when it is evaluated.
 
 pub(crate) mod actual;
 mod calls;

@@ -1,4 +1,4 @@
-//! What is known of a node of the syntax tree: its type, what it costs, and how large its value is.
+//! Properties of a node of the syntax tree during estimation: type, cost, and size of its value.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use super::sizes::{Place, Size};
 use crate::syntax::ast::Expr;
 use crate::types::Type;
 
-/// The types that checking found, by the address of the node in its tree.
+/// The types that the checker found, by the address of the node in its tree.
 pub(crate) type Types<'s> = HashMap<usize, Type<'s>>;
 
-/// The key of a node in [`Types`].
+/// Returns the key of a node in [`Types`].
 pub(crate) fn key(expr: &Expr) -> usize {
     std::ptr::from_ref(expr) as usize
 }
 
-/// Sizes of the entries of a list or map that the rule makes.
+/// The sizes of the entries of a list or map that the rule creates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) list: bool,
@@ -28,16 +28,16 @@ impl Entry {
     }
 }
 
-/// What is known of a node.
+/// The estimate for a node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node<'s> {
     pub(super) cost: u64,
-    /// Of its value; `None` where nothing bounds it.
+    /// The size of its value, or `None` if nothing limits it.
     pub(super) size: Option<Size>,
     pub(super) entry: Option<Entry>,
-    /// Its value, when it is a literal integer; 0 for a negative one.
+    /// The value of a literal integer, where negative ones count as 0.
     pub(super) literal: Option<u64>,
-    /// Where in the object its value stands.
+    /// The place of its value in the object that the rule validates.
     pub(super) place: Option<Place<'s>>,
 }
 

@@ -1,9 +1,9 @@
-//! Sizes of the values that a rule sees.
+//! Sizes of the values that a rule reads.
 
 use machinery::schema::Schema;
 use machinery::schema::sizes::LONGEST_TEXT;
 
-/// Characters, bytes, items or entries: between so many and so many.
+/// A range of sizes, in characters, bytes, items or entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(super) min: u64,
@@ -31,27 +31,27 @@ impl Size {
         Self { min: self.min.saturating_mul(other.min), max: self.max.saturating_mul(other.max) }
     }
 
-    /// What each of these can be; nothing when there are none.
+    /// Returns the union of all sizes, or zero if there are none.
     pub(super) fn any(sizes: impl Iterator<Item = Self>) -> Self {
         sizes.reduce(Self::union).unwrap_or(Self::ZERO)
     }
 }
 
-/// Where a value stands in the object that a rule sees.
+/// The place of a value in the object that a rule validates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place<'s> {
-    /// A value of this schema; whether it is a whole object.
+    /// A value of this schema. The flag is true for a whole object with `apiVersion`, `kind` and `metadata`.
     Value(&'s Schema, bool),
-    /// A string that every object has: its name, kind and so on.
+    /// A string that every object has, for example its name or kind.
     Text,
-    /// `metadata` of an object.
+    /// The `metadata` of an object.
     Metadata,
     /// A key of a map.
     Key,
 }
 
 impl<'s> Place<'s> {
-    /// A field of an object. Entries of maps are no fields.
+    /// Returns the place of a field of an object. Entries of maps are not fields.
     pub(super) fn field(self, property: &str) -> Option<Self> {
         match self {
             Self::Value(_, true) if matches!(property, "apiVersion" | "kind") => Some(Self::Text),
@@ -65,20 +65,20 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// An item of a list, or a value of a map.
+    /// Returns the place of the items of a list or the values of a map.
     pub(super) fn item(self) -> Option<Self> {
         let Self::Value(schema, _) = self else { return None };
         let child = schema.items.as_deref().or(schema.additional_properties.as_deref())?;
         Some(Self::Value(child, child.embedded_resource))
     }
 
-    /// A key of a map.
+    /// Returns the place of the keys of a map.
     pub(super) fn key(self) -> Option<Self> {
         let Self::Value(schema, _) = self else { return None };
         schema.additional_properties.as_ref().map(|_| Self::Key)
     }
 
-    /// The size that the schema allows.
+    /// Returns the size that the schema allows.
     pub(super) fn size(self) -> Option<Size> {
         let max = match self {
             Self::Value(schema, root) => schema.declared[usize::from(root)]?.max,

@@ -1,15 +1,15 @@
-//! The units of cost that estimates and evaluations share.
+//! Units of cost, shared by estimates and evaluation.
 
-/// Cost of making a list.
+/// Cost of creating a list.
 pub(super) const LIST: u64 = 10;
-/// Cost of making a map.
+/// Cost of creating a map.
 pub(super) const MAP: u64 = 30;
 /// Cost of reading a character.
 pub(super) const TRAVERSAL: f64 = 0.1;
 /// Cost of a character of a regular expression.
 pub(super) const PATTERN: f64 = 0.25;
 
-/// `size` units of work at `factor` each, rounded up.
+/// Returns `size` times `factor`, rounded up.
 pub(super) fn scaled(size: u64, factor: f64) -> u64 {
     // A float beyond the range of the integer becomes its largest value.
     (size as f64 * factor).ceil() as u64

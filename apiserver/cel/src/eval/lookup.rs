@@ -1,4 +1,4 @@
-//! Variables, types by their names, fields, and items.
+//! Lookup of variables, type names, fields and list items.
 
 use std::borrow::Cow;
 
@@ -33,14 +33,14 @@ pub(super) fn ident<'a>(name: &str, scope: &Scope<'_, 'a>) -> Outcome<'a> {
 pub(super) fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
     match target {
         Val::Object(map, schema) => {
-            // Only the names of properties are escaped, the keys of maps are not.
+            // Names of properties are escaped, keys of maps are not.
             let name = match schema {
                 Some(schema) if schema.additional_properties.is_some() => &select.field,
                 _ if map.contains_key(&*select.property) => &select.property,
                 _ => &select.field,
             };
             let value = map.get(&**name)?;
-            // A property that is null is taken for one that is not there.
+            // A property that is null counts as absent.
             if value.is_null() && schema.is_some_and(|schema| schema.properties.contains_key(&**name)) {
                 return None;
             }

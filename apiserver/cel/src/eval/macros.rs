@@ -1,4 +1,4 @@
-//! What macros range over, and what they make of the results.
+//! The ranges and the accumulators of macros.
 
 use std::rc::Rc;
 
@@ -6,7 +6,8 @@ use crate::functions::show;
 use crate::syntax::ast::MacroKind;
 use crate::values::{Failure, NO_OVERLOAD, Outcome, Val};
 
-/// Cost of taking one result into the accumulator: reading it, the call that adds, and the list or entry that is added.
+/// Returns the cost of adding one result to the accumulator: reading it, the call that adds, and the added list or
+/// entry.
 pub(super) fn step_cost(kind: MacroKind, chosen: bool) -> u64 {
     match (kind, chosen) {
         (MacroKind::All | MacroKind::Exists, _) => 1,
@@ -18,10 +19,10 @@ pub(super) fn step_cost(kind: MacroKind, chosen: bool) -> u64 {
     }
 }
 
-/// What a macro gathers while it ranges.
+/// The accumulator of a macro.
 #[derive(Default)]
 pub(super) struct Fold<'a> {
-    /// The rest does not matter.
+    /// Whether the result is final, whatever the remaining items are.
     pub(super) decided: bool,
     found: usize,
     failure: Option<Failure>,
@@ -30,7 +31,7 @@ pub(super) struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// Takes one result.
+    /// Adds one result.
     pub(super) fn step(
         &mut self,
         kind: MacroKind,
@@ -43,7 +44,7 @@ impl<'a> Fold<'a> {
                 self.decided = true;
             }
             (MacroKind::All | MacroKind::Exists, Ok(Val::Bool(_))) => {}
-            // An error counts only when no other item decides.
+            // An error only counts if no other item decides.
             (MacroKind::All | MacroKind::Exists, Err(failure)) => {
                 self.failure.get_or_insert(failure);
             }
@@ -84,7 +85,8 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// What a macro ranges over: items, or keys; with two variables index and item, or key and value.
+/// Returns the pairs that a macro ranges over. With `two` variables they are index and item, or key and value;
+/// otherwise the first is the item or the key.
 pub(super) fn pairs<'a>(target: &Val<'a>, two: bool) -> Result<Vec<(Val<'a>, Val<'a>)>, Failure> {
     if let Some(items) = target.items() {
         let pair = |(i, item): (usize, Val<'a>)| {

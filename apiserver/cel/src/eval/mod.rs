@@ -1,4 +1,4 @@
-//! Evaluation. The errors have cel-go's wording, for the server shows them.
+//! Evaluation of expressions. The errors have cel-go's wording, because the server shows them.
 
 mod lookup;
 mod macros;

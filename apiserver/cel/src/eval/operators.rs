@@ -1,4 +1,4 @@
-//! Operators: comparisons, `in`, indices, arithmetic.
+//! Operators: comparisons, `in`, indexing and arithmetic.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ pub(super) fn operator<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> 
         ("-_", [Val::Double(n)]) => Ok(Val::Double(-n)),
         ("-_", [Val::Uint(_) | Val::Bytes(_) | Val::Null]) => Err("no such overload: -_".into()),
         ("!_" | "-_", _) => Err(NO_OVERLOAD),
-        // Kubernetes' own types compare with their like only.
+        // Values of Kubernetes' types only compare with values of the same type.
         ("_==_" | "_!=_", [a, b]) if a.is_own() && a.type_name() != b.type_name() => Err(NO_OVERLOAD),
         ("_==_", [a, b]) => Ok(Val::Bool(a.equals(b))),
         ("_!=_", [a, b]) => Ok(Val::Bool(!a.equals(b))),
@@ -98,10 +98,11 @@ fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
     }
 }
 
-/// The words for operands that do not fit; the operator is named when the first one knows it not at all.
+/// Returns cel-go's error for operands that do not fit. It names the operator if the first operand's type does not
+/// support it.
 fn not_taken(name: &str, first: &Val<'_>) -> Failure {
     let number = is_number(first);
-    // Strings and times answer for themselves.
+    // In cel-go, strings, durations and timestamps are receivers, whose errors do not name the operator.
     let knows = number && !(name == "_%_" && matches!(first, Val::Double(_)))
         || matches!(first, Val::Text(_) | Val::Duration(_) | Val::Timestamp(_))
         || match first {

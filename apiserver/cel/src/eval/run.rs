@@ -1,4 +1,4 @@
-//! Evaluation. The errors have cel-go's wording, for the server shows them.
+//! The evaluator, which walks the syntax tree and counts the cost.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,11 +13,9 @@ use crate::limits::MAX_CEL_CALL_COST;
 use crate::syntax::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use crate::values::{CANCELLED, NO_OVERLOAD, Outcome, Val, no_overload, work};
 
-/// Evaluates a rule, and says what it cost in cel-go's units. What costs more than
-/// [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST), or does more than its cost tells
-/// ([`MAX_CEL_CALL_WORK`](crate::limits::MAX_CEL_CALL_WORK)), is stopped.
-///
-/// The outcome's error is what went wrong, in cel-go's words; [`CANCELLED`] when it was stopped.
+/// Evaluates an expression and returns its outcome and its cost in cel-go's units. The error of the outcome is cel-go's
+/// message, or [`CANCELLED`] if the cost exceeds [`MAX_CEL_CALL_COST`](crate::limits::MAX_CEL_CALL_COST) or the work
+/// that the cost does not cover exceeds [`MAX_CEL_CALL_WORK`](crate::limits::MAX_CEL_CALL_WORK).
 pub(crate) fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, u64) {
     let run = Run { cost: Cell::new(0) };
     work::begin();
@@ -39,7 +37,8 @@ impl Run {
         self.cost.set(self.cost.get().saturating_add(cost));
     }
 
-    /// The value, at no cost: cel-go does not count the parts of what it looks up in one step.
+    /// Evaluates without a charge, because cel-go does not count the parts of an attribute that it looks up in one
+    /// step.
     fn free<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         let before = self.cost.get();
         let outcome = self.eval(expr, scope);
@@ -50,7 +49,7 @@ impl Run {
     }
 
     fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
-        // Once the limit is passed nothing succeeds any more, so that no side of a junction can decide.
+        // Past the limit nothing succeeds, so that no side of a junction can decide.
         if self.is_stopped() {
             return Err(CANCELLED);
         }
@@ -110,7 +109,7 @@ impl Run {
         if target.items().is_some() {
             return Err("unsupported index type 'string' in list".into());
         }
-        // What is no map has no keys: null for one, which stands for an object that is not there.
+        // Only maps have keys. In particular, null has none, because it stands for an absent object.
         let found = field(&target, select);
         match (select.test, select.optional, found) {
             (true, _, found) => Ok(Val::Bool(found.is_some())),
@@ -144,7 +143,7 @@ impl Run {
                 let mut namespaced = None;
                 if let Some(target) = &call.target {
                     match &target.kind {
-                        // `sets.contains(a, b)`: the receiver is a namespace, not a value.
+                        // In `sets.contains(a, b)`, the receiver is a namespace, not a value.
                         ExprKind::Ident(space) if scope.find(space).is_none() => {
                             namespaced = Some(format!("{space}.{name}"));
                         }
@@ -178,7 +177,7 @@ impl Run {
         }
     }
 
-    /// `&&` and `||`: one side that decides wins over an error on the other.
+    /// Evaluates `&&` or `||`. A side that decides takes precedence over an error on the other side.
     fn junction<'a>(&self, a: &Expr, b: &Expr, decides: bool, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         let left = self.eval(a, scope);
         if matches!(left, Ok(Val::Bool(found)) if found == decides) {
@@ -201,7 +200,7 @@ impl Run {
                     self.charge(1);
                     return Err(no_overload("hasValue", &[target], false));
                 };
-                // `hasValue()`, `value()` and `optional.of()` stand behind the macro.
+                // The macro expands to `hasValue()`, `value()` and `optional.of()`.
                 self.charge(3);
                 let Some(inner) = inner else { return Ok(Val::Optional(None)) };
                 let inner = Scope::new(&call.first, (*inner).clone(), Some(scope));
@@ -222,7 +221,7 @@ impl Run {
                 }
                 None => &outer,
             };
-            // The condition of the loop, which reads the accumulator.
+            // The loop condition reads the accumulator.
             self.charge(match call.kind {
                 MacroKind::All => 2,
                 MacroKind::Exists => 3,
@@ -246,7 +245,7 @@ impl Run {
                 return Err(CANCELLED);
             }
         }
-        // The result is the accumulator; of `exists_one` it is compared first.
+        // The result is the accumulator, which `exists_one` compares first.
         self.charge(if call.kind == MacroKind::ExistsOne { 2 } else { 1 });
         fold.finish(call.kind)
     }
@@ -261,7 +260,7 @@ impl Run {
         }
         self.charge(2);
         let keys: Vec<Val<'a>> = keyed.iter().map(|(key, _)| key.clone()).collect();
-        // The list of keys is made, then the sorted one.
+        // The macro creates the list of keys, then the sorted list.
         self.charge(10 + actual::compared(&keys));
         if keyed.windows(2).any(|pair| pair[0].0.order(&pair[1].0).is_none()) {
             return Err("list elements must have the same type".into());
@@ -271,7 +270,7 @@ impl Run {
     }
 }
 
-/// A variable, or a field of one: what cel-go looks up in one step.
+/// Returns whether the expression is a variable or a field of one, which cel-go looks up in one step.
 fn is_attribute(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Ident(_) => true,

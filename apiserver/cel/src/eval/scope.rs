@@ -1,4 +1,4 @@
-//! The variables that an expression sees.
+//! Variables in scope.
 
 use crate::values::Val;
 
@@ -11,7 +11,7 @@ pub(crate) struct Scope<'s, 'a> {
 }
 
 impl<'s, 'a> Scope<'s, 'a> {
-    /// A variable in front of the outer ones.
+    /// Adds a variable in front of the outer scope.
     pub fn new(name: &'s str, value: Val<'a>, outer: Option<&'s Scope<'s, 'a>>) -> Self {
         Self { name, value, outer }
     }

@@ -1,4 +1,4 @@
-//! Sums and differences of durations and timestamps.
+//! Arithmetic of durations and timestamps.
 
 use chrono::{DateTime, Datelike, FixedOffset, TimeDelta};
 
@@ -11,7 +11,7 @@ fn shifted(at: &DateTime<FixedOffset>, nanos: i64) -> Outcome<'static> {
         .ok_or("timestamp overflow".into())
 }
 
-/// `+` and `-` of durations and timestamps; `None` for other operands.
+/// Evaluates `+` and `-` of durations and timestamps. Returns `None` for other operands.
 pub(super) fn arithmetic<'a>(name: &str, a: &Val<'a>, b: &Val<'a>) -> Option<Outcome<'a>> {
     let overflow = || Failure::Borrowed("duration overflow");
     Some(match (name, a, b) {

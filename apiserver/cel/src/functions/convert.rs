@@ -1,4 +1,4 @@
-//! Conversions from one type to another.
+//! Type conversions.
 
 use std::rc::Rc;
 

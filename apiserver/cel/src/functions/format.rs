@@ -1,4 +1,4 @@
-//! `'%s %d'.format([a, b])`.
+//! The function `format`, for example `'%s %d'.format([a, b])`.
 
 use machinery::field::quote;
 
@@ -14,7 +14,7 @@ pub(super) fn format<'a>(template: &str, list: &[Val<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Digits after the point that a template can ask for.
+/// Maximum number of digits after the decimal point.
 const MAX_PRECISION: usize = 1000;
 
 fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
@@ -46,7 +46,7 @@ fn write(clause: Clause, value: &Val<'_>) -> Result<String, String> {
     })
 }
 
-/// Doubles, and the words for those that are no numbers.
+/// Returns the number of a double, or of a string that stands for a number that is not finite.
 fn float(value: &Val<'_>) -> Option<f64> {
     match value {
         Val::Double(n) => Some(*n),
@@ -70,7 +70,7 @@ fn not_finite(n: f64) -> &'static str {
     }
 }
 
-/// Thousands are separated, as in American English.
+/// Separates thousands by commas.
 fn grouped(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
@@ -88,7 +88,7 @@ fn grouped(number: &str) -> String {
     out
 }
 
-/// Six digits, whatever was asked for: cel-go does not pass the precision on.
+/// Always writes six digits, because cel-go ignores the precision of this clause.
 fn scientific(n: f64) -> String {
     let text = format!("{n:.6e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -104,25 +104,25 @@ fn scientific(n: f64) -> String {
     format!("{digits}×10{sign}{exponent}")
 }
 
-/// What `%s` cannot write.
+/// The reasons why `%s` cannot format a value.
 enum Unwritten {
-    /// A value of this type.
+    /// The value has this type.
     Type(&'static str),
-    /// Something in a list or a map.
+    /// A list or map contains a value of an unsupported type, which the text describes.
     Inside(String),
-    /// More than [`MAX_CEL_TEXT`].
+    /// The text is longer than [`MAX_CEL_TEXT`].
     TooLong,
 }
 
-/// A value as `%s` writes it.
+/// Formats a value for `%s`.
 fn text(value: &Val<'_>) -> Result<String, Unwritten> {
     let mut out = String::new();
     add_text(&mut out, value, false)?;
     Ok(out)
 }
 
-/// Appends a value. Inside a list or a map (`nested`) strings are quoted, as in CEL. A small expression can build a value whose text is
-/// enormous, so the length is checked before each part.
+/// Appends a value. Inside a list or map (`nested`), strings are quoted as in CEL. A small expression can build a value
+/// with an enormous text, so each step checks the length.
 fn add_text(out: &mut String, value: &Val<'_>, nested: bool) -> Result<(), Unwritten> {
     if out.len() > MAX_CEL_TEXT || work::is_exceeded() {
         return Err(Unwritten::TooLong);

@@ -1,4 +1,4 @@
-//! Kubernetes' own library: quantities, versions, addresses, URLs, named formats.
+//! Kubernetes' CEL library: quantities, semantic versions, IP addresses, URLs and named formats.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
 
 fn url<'a>(text: &str) -> Outcome<'a> {
     match parse_request_uri(text) {
-        // What was checked with its fragment is used without it.
+        // The URL is validated with its fragment, but its value has none.
         Ok(url) => {
             let plain = text.split_once('#').and_then(|(plain, _)| parse_request_uri(plain).ok());
             Ok(Val::Url(Rc::new(plain.unwrap_or(url))))
@@ -138,7 +138,7 @@ fn within<'a>(name: &str, cidr: &Cidr, other: &Val<'a>) -> Option<Outcome<'a>> {
     Some(match (name, other) {
         ("containsIP", Val::Ip(ip)) => Ok(Val::Bool(cidr.contains(*ip))),
         ("containsIP", Val::Text(text)) => {
-            // What is wrong with the text is not said.
+            // The error of kube-apiserver does not say what is wrong with the text.
             parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(|_| NO_OVERLOAD)
         }
         ("containsCIDR", Val::Cidr(other)) => Ok(Val::Bool(cidr.contains_cidr(other))),
@@ -247,9 +247,9 @@ fn named_formats<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         return named(name.strip_prefix("format.")?).map(|found| Ok(Val::Format(found)));
     }
     let ("validate", [Val::Format(format), Val::Text(text)]) = (name, args) else { return None };
-    // A prefix may end in a dash: it is checked with something after it.
+    // A prefix may end in a dash, so it is validated with a letter after it.
     let prefix = || match text.strip_suffix('-') {
-        // As the server has it, the character before the dash goes, too.
+        // Like kube-apiserver, this also drops the character before the dash.
         Some(stem) if !stem.is_empty() => {
             let mut stem = stem.to_owned();
             stem.pop();

@@ -1,4 +1,4 @@
-//! The functions that the language itself has: sizes, types, conversions, optionals.
+//! Functions of the language itself: sizes, types, conversions and optionals.
 
 use super::convert::convert;
 use crate::values::{Outcome, Val};

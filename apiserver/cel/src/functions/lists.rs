@@ -1,4 +1,4 @@
-//! Lists and sets: Kubernetes' list library, cel-go's `ext.Lists` and `ext.Sets`.
+//! Lists and sets: Kubernetes' list library and cel-go's `ext.Lists` and `ext.Sets`.
 
 use std::cmp::Ordering;
 
@@ -89,7 +89,7 @@ fn position<'a>(at: Option<usize>) -> Val<'a> {
     Val::Int(at.map_or(-1, |at| at as i64))
 }
 
-/// `None` for items that cannot be added.
+/// Returns `None` if the items cannot be added.
 fn sum<'a>(items: &[Val<'a>]) -> Option<Outcome<'a>> {
     let Some((first, rest)) = items.split_first() else { return Some(Ok(Val::Int(0))) };
     if !matches!(first, Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::Duration(_)) {
@@ -116,7 +116,7 @@ fn sum<'a>(items: &[Val<'a>]) -> Option<Outcome<'a>> {
     Some(Ok(total))
 }
 
-/// `None` for items that have no order.
+/// Returns `None` if the items have no order.
 fn extreme<'a>(items: &[Val<'a>], name: &str, wanted: Ordering) -> Option<Outcome<'a>> {
     let Some((first, rest)) = items.split_first() else {
         return Some(Err(format!("{name} called on empty list").into()));

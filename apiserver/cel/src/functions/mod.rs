@@ -1,4 +1,4 @@
-//! The functions of CEL and of Kubernetes' library.
+//! The functions of CEL and of Kubernetes' CEL library.
 
 mod convert;
 mod format;
@@ -15,11 +15,11 @@ use regex::Regex;
 pub(crate) use self::show::show;
 use crate::values::{Outcome, Val, no_overload};
 
-/// Calls a function: `args` begins with the receiver when `member`. `pattern` is the compiled form of
-/// a literal pattern.
+/// Calls a function. If `member` is set, `args` begins with the receiver. `pattern` is the compiled form of a literal
+/// pattern.
 ///
 /// # Errors
-/// What went wrong, in cel-go's words; `no such overload` for values that the function does not take.
+/// cel-go's message; `no such overload` if the function does not accept the values.
 pub(crate) fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Regex>) -> Outcome<'a> {
     let found = language::call(name, args)
         .or_else(|| strings::call(name, member, args, pattern))

@@ -1,12 +1,13 @@
-//! Values as text.
+//! The text form of values.
 
 use machinery::go::go_float;
 
 use crate::values::{Val, show_duration, show_timestamp, work};
 
-/// The value as `string()` and `%s` write it.
+/// Formats the value as `string()` and `%s` do.
 ///
-/// Nothing more once the evaluation has done too much: a value can hold another one many times.
+/// Returns an empty text once the evaluation has exceeded its work limit, because a value can contain another one many
+/// times.
 pub(crate) fn show(value: &Val<'_>) -> String {
     if work::is_exceeded() {
         return String::new();

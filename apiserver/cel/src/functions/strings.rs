@@ -1,4 +1,4 @@
-//! Strings: CEL's own, cel-go's `ext.Strings`, Kubernetes' regex library.
+//! String functions of CEL, of cel-go's `ext.Strings` and of Kubernetes' regex library.
 
 use regex::Regex;
 
@@ -85,7 +85,7 @@ pub(super) fn call<'a>(
     })
 }
 
-/// Whether a text or list of this size may be made.
+/// Checks that a text or list of this size may be created.
 fn fits(bytes: usize, items: usize) -> Result<(), Failure> {
     if bytes > MAX_CEL_TEXT || items > MAX_CEL_ITEMS { Err(CANCELLED) } else { Ok(()) }
 }

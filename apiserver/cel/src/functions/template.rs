@@ -1,19 +1,19 @@
-//! Templates of `format`: their clauses, and what these can write.
+//! The template of `format`: its clauses, and the values that they accept.
 
 use crate::limits::MAX_CEL_TEXT;
 use crate::types::Type;
 use crate::values::CANCELLED;
 
-/// One clause of a template: `%.2f`.
+/// One formatting clause of a template, for example `%.2f`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clause {
     pub(super) verb: u8,
     pub(super) precision: Option<usize>,
 }
 
-/// What a clause can write, and the words for what it can't.
+/// The types that a clause formats, and the error for other types.
 struct Verb {
-    /// Types by their names at run time; all for `%s`, which looks into lists and maps.
+    /// The supported types by their runtime names. `%s` supports all of them and formats lists and maps recursively.
     takes: &'static [&'static str],
     refusal: &'static str,
 }
@@ -55,12 +55,12 @@ impl Clause {
         Verb { takes, refusal }
     }
 
-    /// The words for a value of that type, by its name at run time.
+    /// Returns the error for a value whose runtime type has that name.
     pub(super) fn refuse(self, type_name: &str) -> String {
         format!("error during formatting: {}, was given {type_name}", self.rules().refusal)
     }
 
-    /// Why the clause can never write a value of the type.
+    /// Returns an error if the clause can never format a value of the type.
     pub(crate) fn check(self, found: &Type<'_>) -> Option<String> {
         let name = match found {
             Type::Dyn | Type::Error | Type::Param(_) => return None,
@@ -74,21 +74,22 @@ impl Clause {
         (!self.rules().takes.contains(&name)).then(|| self.refuse(name))
     }
 
-    /// Whether the items of a list and the entries of a map are looked at, too.
+    /// Returns whether the clause formats the items of lists and the entries of maps, too.
     pub(crate) fn looks_inside(self) -> bool {
         self.verb == b's'
     }
 }
 
-/// Why a template cannot be filled: what a clause says of its value, or what is wrong with the template.
+/// The reason why a template cannot be filled: an error for a value, or an error in the template.
 pub(crate) enum Refused<E> {
     Value(E),
     Template(String),
 }
 
-/// Fills the clauses of `template` with what `write` makes of `count` values.
+/// Fills the clauses of `template` with the texts that `write` returns for `count` values. Returns the text and the
+/// number of values used.
 ///
-/// `checked`: the values are not there yet, so that a value too few is found after the clause.
+/// `checked` is set at type checking, when cel-go reports a truncated clause before a missing value.
 pub(crate) fn fill<E>(
     template: &str,
     count: usize,
@@ -125,7 +126,7 @@ pub(crate) fn fill<E>(
     Ok((String::from_utf8_lossy(&out).into_owned(), used))
 }
 
-/// The clause after a percent sign, and its length.
+/// Parses the clause after a percent sign and returns its length and the clause.
 fn parse(rest: &[u8]) -> Result<(usize, Clause), String> {
     let (mut at, mut precision) = (0, None);
     if rest.first() == Some(&b'.') {

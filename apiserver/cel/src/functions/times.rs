@@ -1,4 +1,4 @@
-//! The parts of durations and timestamps.
+//! Parts of durations and timestamps, for example `getHours`.
 
 use chrono::{DateTime, Datelike, FixedOffset, Offset, Timelike, Utc};
 use machinery::duration::SECOND;
@@ -14,7 +14,7 @@ pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     part.map(|part| part.map(Val::Int))
 }
 
-/// `getFullYear()` and its like, of timestamps (with a zone, or UTC) and durations.
+/// Evaluates `getFullYear()` and similar functions of timestamps (in `zone`, by default UTC) and durations.
 fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i64, Failure>> {
     if let Val::Duration(nanos) = value {
         return Some(Ok(match name {
@@ -43,7 +43,7 @@ fn part(name: &str, value: &Val<'_>, zone: Option<&str>) -> Option<Result<i64, F
     }))
 }
 
-/// A time in a zone: `UTC`, an offset as `+01:00`, or a name of the IANA database.
+/// Converts a time to a zone: `UTC`, an offset such as `+01:00`, or a name of the IANA database.
 fn local(at: &DateTime<FixedOffset>, zone: &str) -> Option<DateTime<FixedOffset>> {
     if matches!(zone, "" | "UTC" | "Local") {
         return Some(at.with_timezone(&Utc.fix()));

@@ -1,4 +1,4 @@
-//! Rules on an object: which run, on what, and what is reported.
+//! Evaluation of the validation rules of a schema on an object.
 
 mod report;
 mod tree;

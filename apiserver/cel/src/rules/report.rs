@@ -1,4 +1,4 @@
-//! What is reported of a rule that fails.
+//! Errors for rules that an object violates.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::schema::{Kind, Rule, Schema};
@@ -25,12 +25,12 @@ pub(super) fn violation(
         (Some(field), path) => format!("{path}.{field}"),
         (None, path) => path.to_owned(),
     };
-    // Objects and lists are not shown; they can be large.
+    // Errors do not show objects and lists, which can be large.
     let composite = matches!(schema.kind, Some(Kind::Object | Kind::Array));
     let valued = matches!(kind, FieldErrorKind::Invalid | FieldErrorKind::Duplicate);
     match (valued, kind) {
         (false, _) => FieldError::bare(kind, field, detail),
-        // `Duplicate value` has no place for a message.
+        // The error `Duplicate value` has no place for a message.
         (true, FieldErrorKind::Duplicate) if composite => FieldError::bare(kind, field, ""),
         (true, FieldErrorKind::Duplicate) => FieldError::new(kind, field, new, ""),
         _ if composite => FieldError::bare(kind, field, detail),
@@ -38,7 +38,7 @@ pub(super) fn violation(
     }
 }
 
-/// An error that shows the type in place of the value.
+/// Returns an error that shows the type instead of the value.
 pub(super) fn invalid_type(schema: &Schema, path: &str, detail: String) -> FieldError {
     let kind = match schema.kind {
         Some(Kind::Object) => "object",

@@ -6,13 +6,13 @@ use machinery::schema::Schema;
 
 use crate::check::{Compiled, compile};
 
-/// The rules of a schema in compiled form: a tree of the nodes that have rules, or have some below them. The rules of a node are
-/// compiled when they are first needed.
+/// The rules of a schema, as a tree of the nodes that have rules themselves or in nodes below them. The rules of a node are
+/// compiled at their first use.
 ///
-/// The tree holds nothing else of the schema, so its methods take the schema that it was made [`of`](Self::of).
+/// The tree does not contain the schema. Callers must pass the same schema that the tree was created from ([`Rules::of`]).
 #[derive(Debug, Default)]
 pub struct Rules {
-    /// Of this node, in the order of the schema's rules.
+    /// The rules of this node, in the order of the schema.
     programs: OnceLock<Vec<Result<Compiled, String>>>,
     properties: Vec<(String, Rules)>,
     additional: Option<Box<Rules>>,
@@ -20,7 +20,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of a schema and of everything below it.
+    /// Returns the rules of a schema and of all nodes below it.
     pub fn of(schema: &Schema) -> Self {
         let below = |child: &Schema| child.has_rules.then(|| Self::of(child));
         let property = |(name, child): (&String, &Box<Schema>)| Some((name.clone(), below(child)?));
@@ -32,28 +32,28 @@ impl Rules {
         }
     }
 
-    /// Those of a property, if it has some.
+    /// Returns the rules of a property, or `None` if it has no rules.
     pub fn property(&self, name: &str) -> Option<&Rules> {
         let at = self.properties.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
         self.properties.get(at).map(|(_, rules)| rules)
     }
 
-    /// Those of the properties that have some, in the order of their names.
+    /// Returns the properties that have rules, in the order of their names.
     pub(super) fn properties(&self) -> impl Iterator<Item = (&str, &Rules)> {
         self.properties.iter().map(|(name, rules)| (name.as_str(), rules))
     }
 
-    /// Those of the values under keys that are no properties, if any.
+    /// Returns the rules of `additionalProperties`, or `None` if it has no rules.
     pub fn additional(&self) -> Option<&Rules> {
         self.additional.as_deref()
     }
 
-    /// Those of the items, if any.
+    /// Returns the rules of the items of a list, or `None` if they have no rules.
     pub fn items(&self) -> Option<&Rules> {
         self.items.as_deref()
     }
 
-    /// The rules of this node; an error for one that does not compile.
+    /// Returns the compiled rules of this node, with the error text for each rule that does not compile.
     pub(super) fn programs(&self, schema: &Schema) -> &[Result<Compiled, String>] {
         self.programs.get_or_init(|| schema.rules.iter().map(|rule| compile(schema, rule)).collect())
     }

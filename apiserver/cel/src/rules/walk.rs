@@ -1,4 +1,4 @@
-//! The walk over an object: which rules run, and on what.
+//! The walk over an object that evaluates the rules of its schema.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,29 +20,29 @@ thread_local! {
     static SPENT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What the rules that this thread has evaluated did cost, in cel-go's units.
+/// Returns the cost of all rules that this thread has evaluated, in cel-go's units.
 pub fn spent() -> u64 {
     SPENT.get()
 }
 
-/// How many rules this thread has evaluated: for tests that show what is not.
+/// Returns the number of rules that this thread has evaluated. Tests use it to show which rules are skipped.
 pub fn evaluations() -> u64 {
     EVALUATIONS.get()
 }
 
-/// What is known of an update before its rules run, so that fewer of them must.
+/// Facts about an update that make the evaluation of some rules unnecessary.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
-    /// Nothing but `status` differs: rules that do not read it are not evaluated.
+    /// Whether only `status` differs. Rules that do not read `status` are then skipped.
     pub status_only: bool,
-    /// The object before the update satisfies every rule: rules whose values are as they were are not evaluated.
+    /// Whether the old object satisfies all rules. Rules whose values are unchanged are then skipped.
     pub old_holds: bool,
 }
 
 impl Rules {
-    /// Evaluates the rules on an object; `old` is the object before an update.
-    /// Rules over unchanged values are skipped, transition rules excepted: their failure is a warning at most
-    /// ([`Self::ratcheted`] finds those). All of them together may cost [`MAX_CEL_OBJECT_COST`].
+    /// Evaluates the rules of the schema and of all nodes below it. `old` is the object before an update. Rules over
+    /// unchanged values are skipped, except transition rules, because their failure is only a warning
+    /// ([`Rules::ratcheted`] finds them). All rules together may cost [`MAX_CEL_OBJECT_COST`].
     pub fn validate(
         &self,
         schema: &Schema,
@@ -53,7 +53,7 @@ impl Rules {
         self.walk(schema, new, old, Walk { known, ..Walk::default() })
     }
 
-    /// Violations that an update did not cause, because the values are as they were: the server warns of them.
+    /// Returns the violations in values that an update left unchanged. The server reports them as warnings.
     pub fn ratcheted(&self, schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
         self.walk(schema, new, Some(old), Walk { unchanged: true, ..Walk::default() })
     }
@@ -66,15 +66,15 @@ impl Rules {
     }
 }
 
-/// Longest message that an expression may make, in bytes.
+/// Maximum length of the result of `messageExpression`, in bytes.
 const MAX_MESSAGE: usize = 5 * 1024;
 
 struct Walk {
     found: Vec<FieldError>,
-    /// Whether the rules over unchanged values are wanted, or the others.
+    /// Whether to evaluate the rules over unchanged values or those over changed values.
     unchanged: bool,
     known: Known,
-    /// What further rules may cost; `None` once it was too much, and no further rule runs.
+    /// The remaining cost budget, or `None` once it is exceeded and no further rule runs.
     budget: Option<u64>,
 }
 
@@ -172,7 +172,7 @@ impl Walk {
         }
     }
 
-    /// Whether the rule's verdict is known, because nothing that it reads differs.
+    /// Returns whether the rule needs no evaluation, because nothing that it reads has changed.
     fn is_settled(&self, program: &Compiled, new: &Value, old: Option<&Value>, path: &str) -> bool {
         if path.is_empty() && self.known.status_only && !program.reads("status") {
             return true;
@@ -237,7 +237,7 @@ impl Walk {
         Some(invalid_type(schema, path, detail))
     }
 
-    /// Takes `cost` from the budget; false when there is not enough, and no further rule runs.
+    /// Subtracts `cost` from the budget. Returns false if the budget is exceeded, and no further rule runs then.
     fn pay(&mut self, cost: u64) -> bool {
         SPENT.set(SPENT.get().saturating_add(cost));
         let cost = cost.max(MIN_CEL_EVALUATION_COST);
@@ -245,10 +245,10 @@ impl Walk {
         self.budget.is_some()
     }
 
-    /// The message that the rule's `messageExpression` makes; none when it fails or makes no proper one.
+    /// Evaluates the rule's `messageExpression`. Returns `None` if it fails or does not return a usable message.
     ///
     /// # Errors
-    /// It was too expensive.
+    /// The message for an evaluation that is too expensive.
     fn message(&mut self, program: &Compiled, scope: &Scope<'_, '_>) -> Result<Option<String>, String> {
         let Some(expr) = &program.message else { return Ok(None) };
         let (outcome, cost) = eval::evaluate(expr, scope);
@@ -270,7 +270,7 @@ impl Walk {
     }
 }
 
-/// One value that a rule is about.
+/// The value that a rule validates, with its old value and its path.
 struct Subject<'v> {
     new: &'v Value,
     old: Option<&'v Value>,

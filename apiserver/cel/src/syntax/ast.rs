@@ -1,62 +1,62 @@
-//! The syntax tree of a rule.
+//! The syntax tree of a CEL expression.
 
 use std::sync::Arc;
 
-/// A node, with the place in the source that errors name (in characters).
+/// A node of the tree, with the offset in the source that errors refer to, in characters.
 #[derive(Debug, Clone)]
 pub(crate) struct Expr {
-    /// Offset of the token that stands for the node: an operator, a parenthesis, the first letter.
+    /// Offset of the node's main token: an operator, a parenthesis or the first letter.
     pub at: usize,
-    /// What it is.
+    /// The kind of node, with its children.
     pub kind: ExprKind,
-    /// Levels of the tree from here down, this one included: every walk is recursive, and the parser refuses what is higher than
-    /// [`MAX_CEL_DEPTH`](crate::limits::MAX_CEL_DEPTH).
+    /// Height of the tree below and including this node. All walks are recursive, so the parser refuses trees higher
+    /// than [`MAX_CEL_DEPTH`](crate::limits::MAX_CEL_DEPTH).
     pub height: usize,
 }
 
-/// What a node is.
+/// The kinds of nodes.
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
-    /// `null`
+    /// The literal `null`.
     Null,
-    /// `true`
+    /// A boolean literal, for example `true`.
     Bool(bool),
-    /// `1`
+    /// An integer literal, for example `1`.
     Int(i64),
-    /// `1u`
+    /// An unsigned integer literal, for example `1u`.
     Uint(u64),
-    /// `1.5`
+    /// A floating point literal, for example `1.5`.
     Double(f64),
-    /// `'x'`
+    /// A string literal, for example `'x'`.
     Text(Arc<str>),
-    /// `b'x'`
+    /// A bytes literal, for example `b'x'`.
     Bytes(Arc<[u8]>),
-    /// A variable, a type, or the first part of a namespaced function.
+    /// A variable, a type, or the namespace of a function.
     Ident(Arc<str>),
     /// `target.field`, `target.?field`, and `has(target.field)`.
     Select(Box<Select>),
-    /// `function(args)`, `target.function(args)`, and every operator under its internal name.
+    /// `function(args)`, `target.function(args)`, or an operator under its internal name.
     Call(Box<Call>),
-    /// `[a, ?b]`
+    /// A list, for example `[a, ?b]`. The flag marks optional items.
     List(Vec<(bool, Expr)>),
-    /// `{a: b, ?c: d}`
+    /// A map, for example `{a: b, ?c: d}`. The flag marks optional entries.
     Map(Vec<(bool, Expr, Expr)>),
     /// A macro that binds variables.
     Macro(Box<Macro>),
 }
 
-/// Selection of a field.
+/// The selection of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct Select {
-    /// Of what.
+    /// The expression whose field is selected.
     pub target: Expr,
     /// The field as written.
     pub field: Arc<str>,
-    /// The property it names: `x__dash__y` is `x-y`.
+    /// The property that the field name stands for: the field `x__dash__y` is the property `x-y`.
     pub property: Arc<str>,
-    /// `has(...)`
+    /// Whether the node is `has(target.field)`.
     pub test: bool,
-    /// `.?`
+    /// Whether the operator is `.?`.
     pub optional: bool,
 }
 
@@ -65,58 +65,58 @@ pub(crate) struct Select {
 pub(crate) struct Call {
     /// The receiver of a member call.
     pub target: Option<Expr>,
-    /// `matches`, `_+_`, `_[_]`
+    /// The name of the function or operator, for example `matches`, `_+_` or `_[_]`.
     pub function: Arc<str>,
-    /// Arguments.
+    /// The arguments without the receiver.
     pub args: Vec<Expr>,
-    /// A pattern that is a literal, compiled.
+    /// The compiled pattern, if the pattern argument is a literal.
     pub pattern: Option<std::sync::Arc<regex::Regex>>,
 }
 
-/// The macros.
+/// The macros that bind variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MacroKind {
-    /// `all`
+    /// The macro `all`.
     All,
-    /// `exists`
+    /// The macro `exists`.
     Exists,
-    /// `exists_one`, `existsOne`
+    /// The macros `exists_one` and `existsOne`.
     ExistsOne,
-    /// `filter`
+    /// The macro `filter`.
     Filter,
-    /// `map`, `transformList`
+    /// The macros `map` and `transformList`.
     Map,
-    /// `transformMap`
+    /// The macro `transformMap`.
     TransformMap,
-    /// `transformMapEntry`
+    /// The macro `transformMapEntry`.
     TransformMapEntry,
-    /// `optMap`
+    /// The macro `optMap`.
     OptMap,
-    /// `optFlatMap`
+    /// The macro `optFlatMap`.
     OptFlatMap,
-    /// `sortBy`
+    /// The macro `sortBy`.
     SortBy,
 }
 
-/// A macro: `target.all(first, second, body)`.
+/// A macro call, for example `target.all(first, second, body)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Macro {
-    /// Which.
+    /// Which macro it is.
     pub kind: MacroKind,
-    /// What it ranges over.
+    /// The list, map or optional that the macro ranges over.
     pub target: Expr,
-    /// The variable, or the index or key when there are two.
+    /// The variable, or with two variables the index or key.
     pub first: Arc<str>,
-    /// The second variable.
+    /// The second variable, which holds the item or value.
     pub second: Option<Arc<str>>,
-    /// The filter of `map` and the transformations.
+    /// The filter of `map` and of the transformations.
     pub filter: Option<Expr>,
-    /// The predicate or transformation.
+    /// The predicate or the transformation.
     pub body: Expr,
 }
 
 impl Expr {
-    /// A node above its parts.
+    /// Builds a node and computes its height.
     pub fn new(at: usize, kind: ExprKind) -> Self {
         let mut below = 0;
         let mut part = |expr: &Expr| below = below.max(expr.height);
@@ -136,7 +136,8 @@ impl Expr {
         Self { at, kind, height: below + 1 }
     }
 
-    /// The properties of `self` and `oldSelf` that the expression reads; `None` when it reads one of them as a whole.
+    /// Returns the properties of `self` and `oldSelf` that the expression reads, or `None` if it uses one of them as a
+    /// whole.
     pub fn properties(&self) -> Option<Vec<Arc<str>>> {
         let mut found = Vec::new();
         self.gather(&mut found).then_some(found)
@@ -166,7 +167,7 @@ impl Expr {
         }
     }
 
-    /// Whether the variable occurs free in the expression.
+    /// Returns whether the variable occurs free in the expression.
     pub fn uses(&self, name: &str) -> bool {
         match &self.kind {
             ExprKind::Ident(ident) => &**ident == name,

@@ -1,4 +1,4 @@
-//! Calls of a receiver, and the macros among them: which bind variables, and are nodes of their own.
+//! Member calls, and their expansion to [`Macro`] nodes.
 
 use std::sync::Arc;
 

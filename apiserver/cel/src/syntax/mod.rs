@@ -1,4 +1,4 @@
-//! From source to syntax tree.
+//! The syntax tree of expressions, and the parser that produces it.
 
 pub(crate) mod ast;
 mod macros;

@@ -1,8 +1,8 @@
-//! How properties are named in rules: what is no identifier of CEL is escaped.
+//! Escaping of property names that are not identifiers of CEL.
 
 use std::sync::Arc;
 
-/// Words that name nothing.
+/// Identifiers that are reserved and name nothing.
 pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -23,7 +23,7 @@ pub(super) const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// A property's name in rules.
+/// Returns the name by which rules refer to a property.
 pub(crate) fn escape(property: &str) -> String {
     if ["true", "false", "null", "in", "__"].contains(&property) || RESERVED.contains(&property) {
         return format!("__{property}__");
@@ -35,7 +35,7 @@ pub(crate) fn escape(property: &str) -> String {
         .replace('/', "__slash__")
 }
 
-/// The property that an escaped field name stands for.
+/// Returns the property that an escaped field name stands for.
 pub(crate) fn unescape(field: &Arc<str>) -> Arc<str> {
     if !field.contains("__") {
         return field.clone();

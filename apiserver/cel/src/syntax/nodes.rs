@@ -1,4 +1,4 @@
-//! Nodes of the syntax tree, none of which is higher than [`MAX_CEL_DEPTH`].
+//! Construction of nodes of the syntax tree, whose height is limited to [`MAX_CEL_DEPTH`].
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub(super) fn call(at: usize, function: &str, args: Vec<Expr>) -> Result<Expr, P
     node(at, ExprKind::Call(Box::new(call)))
 }
 
-/// A chain of one operator as a balanced tree, as cel-go builds it: `terms` has one more than `operators`, which are their places.
+/// Builds a balanced tree from a chain of one operator, as cel-go does. `operators` are the offsets of the operators,
+/// one fewer than `terms`.
 pub(super) fn balanced(
     name: &str,
     terms: &mut std::vec::IntoIter<Expr>,

@@ -1,4 +1,4 @@
-//! From source to syntax tree: precedence climbing, with the macros expanded to [`Macro`](super::ast::Macro) nodes.
+//! The parser, which climbs operator precedences.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ const PRIMARY: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', N
 
 /// Parses a rule.
 ///
-/// Invariant: no tree is higher than [`MAX_CEL_DEPTH`], whatever it is made of: brackets, chains of operators, of fields or of calls.
-/// Chains of `&&` and `||` make balanced trees, so they may be as long as the source.
+/// Invariant: no tree is higher than [`MAX_CEL_DEPTH`], whether it consists of brackets or of chains of operators,
+/// fields or calls. Chains of `&&` and `||` become balanced trees, so they may be as long as the source.
 ///
 /// # Errors
 /// The first syntax error.
@@ -31,7 +31,7 @@ pub(crate) fn parse(source: &str) -> Result<Expr, Problem> {
     match parser.peek() {
         Token::End => Ok(expr),
         _ => {
-            // One token too many could be left out, more could not.
+            // ANTLR calls a single surplus token extraneous, because it can recover by skipping it.
             let what = if parser.next + 2 >= parser.tokens.len() { "extraneous" } else { "mismatched" };
             let message = format!("Syntax error: {what} input '{}' expecting <EOF>", parser.text());
             Err(Problem { at: parser.at(), message })
@@ -45,7 +45,7 @@ struct Parser {
     depth: usize,
 }
 
-/// The operators whose chains are balanced, the one that binds less first.
+/// The operators whose chains become balanced trees, weakest first.
 const JUNCTIONS: [(&str, &str); 2] = [("||", "_||_"), ("&&", "_&&_")];
 
 impl Parser {
@@ -98,7 +98,7 @@ impl Parser {
         if self.accept(symbol) { Ok(()) } else { self.expected(&format!("'{symbol}'")) }
     }
 
-    /// What stands in brackets, and everything else that begins anew.
+    /// Parses a whole expression. Brackets and arguments begin here, too, so `depth` limits the recursion.
     fn ternary(&mut self) -> Result<Expr, Problem> {
         self.depth += 1;
         if self.depth > MAX_CEL_DEPTH {
@@ -118,7 +118,7 @@ impl Parser {
         Ok(result)
     }
 
-    /// `a || b || c`, and below it `a && b && c`.
+    /// Parses `a || b || c`, and on the next level `a && b && c`.
     fn junction(&mut self, level: usize) -> Result<Expr, Problem> {
         let Some((symbol, name)) = JUNCTIONS.get(level) else { return self.binary(0) };
         let first = self.junction(level + 1)?;
@@ -137,7 +137,7 @@ impl Parser {
         }
     }
 
-    /// The operator at the next token: its level and internal name.
+    /// Returns the precedence and the internal name of the operator at the next token.
     fn operator(&self) -> Option<(u8, &'static str)> {
         Some(match self.peek() {
             Token::Symbol("==") => (0, "_==_"),
@@ -167,7 +167,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// `!!a`, `--a`: two of them say nothing.
+    /// Parses `!a` and `-a`. Two equal operators cancel each other out.
     fn unary(&mut self) -> Result<Expr, Problem> {
         let at = self.at();
         let (symbol, name) = if self.is("!") { ("!", "!_") } else { ("-", "-_") };
@@ -185,7 +185,7 @@ impl Parser {
         if count % 2 == 0 { Ok(member) } else { call(at, name, vec![member]) }
     }
 
-    /// A number behind its sign.
+    /// Parses a number after its minus sign.
     fn negative(&mut self, at: usize) -> Result<Option<Expr>, Problem> {
         let kind = match *self.peek() {
             Token::Int(n) => match 0i64.checked_sub_unsigned(n) {
@@ -272,7 +272,7 @@ impl Parser {
                 self.take();
                 ExprKind::Map(self.map()?)
             }
-            // `.a` is `a` of the outermost scope.
+            // `.a` is `a` in the outermost scope.
             Token::Symbol(".") => {
                 self.take();
                 match self.peek() {

@@ -1,50 +1,50 @@
-//! Tokens of CEL.
+//! The lexer of CEL.
 
 use std::sync::Arc;
 
-/// The place of what is wrong with a source as a whole.
+/// The offset of errors that concern the source as a whole.
 pub(crate) const NOWHERE: usize = usize::MAX;
 
-/// What went wrong, and where (offset in characters).
+/// An error in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Problem {
     /// Offset in characters, or [`NOWHERE`].
     pub at: usize,
-    /// What is wrong.
+    /// cel-go's message.
     pub message: String,
 }
 
-/// A token.
+/// The tokens of CEL.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token {
     /// A name or keyword.
     Ident(Arc<str>),
-    /// A number without a fraction, its sign excluded.
+    /// A number without a fraction and without its sign.
     Int(u64),
-    /// `1u`
+    /// An unsigned integer such as `1u`.
     Uint(u64),
-    /// `1.5`
+    /// A floating point number such as `1.5`.
     Double(f64),
-    /// A string.
+    /// The content of a string literal.
     Text(Arc<str>),
-    /// Bytes.
+    /// The content of a bytes literal.
     Bytes(Arc<[u8]>),
-    /// An operator or bracket.
+    /// An operator or a bracket.
     Symbol(&'static str),
-    /// The end.
+    /// The end of the source.
     End,
 }
 
-/// Longer ones first.
+/// Longer symbols come first, because the first match wins.
 const SYMBOLS: [&str; 25] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
     "[", "]", "{", "}", "=",
 ];
 
-/// Splits the source; each token comes with its offset.
+/// Splits the source into tokens with their offsets.
 ///
 /// # Errors
-/// At the first character that begins no token.
+/// The error for the first character that does not begin a token.
 pub(crate) fn tokens(source: &str) -> Result<Vec<(usize, Token)>, Problem> {
     let mut lexer = Lexer { chars: source.chars().collect(), at: 0 };
     let mut out = Vec::new();
@@ -119,7 +119,8 @@ impl Lexer {
         self.fail(self.at, format!("Syntax error: token recognition error at: '{c}'"))
     }
 
-    /// `` `x-y` ``, which is part of the language and not allowed here.
+    /// Refuses an identifier in backticks, such as `` `x-y` ``. CEL has this syntax, but kube-apiserver does not enable
+    /// it.
     fn quoted(&mut self) -> Result<Token, Problem> {
         let start = self.at;
         self.at += 1;
@@ -176,7 +177,7 @@ impl Lexer {
         }
     }
 
-    /// `r`, `b`, `br` before a quote: how long the prefix is, raw, bytes.
+    /// Parses a string prefix such as `r`, `b` or `br`. Returns its length and whether the literal is raw and bytes.
     fn string_prefix(&self) -> Option<(usize, bool, bool)> {
         let mut raw = false;
         let mut bytes = false;
@@ -225,7 +226,7 @@ impl Lexer {
         }
     }
 
-    /// What stands behind a backslash in the literal that begins at `start`.
+    /// Parses the escape sequence after a backslash in the literal that begins at `start`.
     fn escape(&mut self, bytes: bool, start: usize, out: &mut Vec<u8>) -> Result<(), Problem> {
         let at = self.at - 1;
         let c = self.peek(0);

@@ -1,4 +1,4 @@
-//! IP addresses and CIDRs, as Go's `net/netip` reads them, with its words for what is wrong.
+//! Parsing of IP addresses and CIDRs with the rules and errors of Go's `net/netip`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,14 +9,14 @@ use machinery::field::quote;
 pub(crate) struct Cidr {
     /// The address, not masked.
     pub ip: IpAddr,
-    /// Prefix length.
+    /// The prefix length.
     pub bits: u8,
 }
 
-/// Reads an address; IPv4-mapped IPv6 addresses and zones are refused, as the server does.
+/// Parses an address. Like kube-apiserver, it refuses IPv4-mapped IPv6 addresses and zones.
 ///
 /// # Errors
-/// The server's words.
+/// The message of kube-apiserver.
 pub(crate) fn parse_ip(text: &str) -> Result<IpAddr, String> {
     let (ip, zone) = address(text)
         .map_err(|why| format!("IP Address \"{text}\" parse error during conversion from string: {why}"))?;
@@ -33,10 +33,10 @@ fn mapped(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some())
 }
 
-/// What is wrong with an address, and where.
+/// The reason why an address is invalid, and the rest of the text from the error on.
 struct Wrong<'t>(&'static str, &'t str);
 
-/// An address, and whether it has a zone.
+/// Parses an address and returns it with whether it has a zone.
 fn address(text: &str) -> Result<(IpAddr, bool), String> {
     let read = match text.chars().find(|c| matches!(c, '.' | ':' | '%')) {
         Some('.') => v4(text).map(|octets| (IpAddr::V4(Ipv4Addr::from(octets)), false)),
@@ -152,10 +152,10 @@ fn v6(text: &str) -> Result<(IpAddr, bool), Wrong<'_>> {
     Ok((IpAddr::V6(Ipv6Addr::from(bytes)), zone.is_some()))
 }
 
-/// Reads a CIDR.
+/// Parses a CIDR.
 ///
 /// # Errors
-/// The server's words.
+/// The message of kube-apiserver.
 pub(crate) fn parse_cidr(text: &str) -> Result<Cidr, String> {
     const PARSE: &str = "network address parse error during conversion from string";
     let cidr =
@@ -193,19 +193,19 @@ fn bits_of(ip: IpAddr) -> (u128, u8) {
 }
 
 impl Cidr {
-    /// Whether the address lies inside.
+    /// Returns whether the address lies inside.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let ((mine, width), (other, other_width)) = (bits_of(self.ip), bits_of(ip));
         let shift = u32::from(width - self.bits.min(width));
         width == other_width && mine.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
     }
 
-    /// Whether the other lies inside.
+    /// Returns whether the other range lies inside.
     pub fn contains_cidr(&self, other: &Cidr) -> bool {
         self.bits <= other.bits && self.contains(other.ip)
     }
 
-    /// The network: host bits zero.
+    /// Returns the network with its host bits set to zero.
     pub fn masked(&self) -> Cidr {
         let (mine, width) = bits_of(self.ip);
         let shift = u32::from(width - self.bits.min(width));

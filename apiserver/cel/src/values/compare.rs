@@ -1,4 +1,4 @@
-//! Equality and order of values, and the sums of lists that equality decides.
+//! Equality and order of values, and concatenation of lists, which depends on equality.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Equality of CEL: numbers by value across types, sets and list maps without regard to order.
+    /// Compares as CEL does: numbers by value across types, and sets and list maps regardless of order.
     pub fn equals(&self, other: &Val<'_>) -> bool {
         if work::is_exceeded() {
             return false;
@@ -83,7 +83,7 @@ impl<'a> Val<'a> {
         a.iter().zip(&b).all(|(a, b)| a.equals(b))
     }
 
-    /// `a + b` of lists: the union of sets, the merge of list maps, else one after the other.
+    /// Evaluates `a + b` of lists: the union of sets, the merge of list maps, otherwise the concatenation.
     pub fn concat(&self, other: &Val<'a>) -> Option<Val<'a>> {
         let (mut items, more) = (self.items()?, other.items()?);
         match self.list_type() {
@@ -117,7 +117,7 @@ impl<'a> Val<'a> {
         Some(Val::list(items))
     }
 
-    /// Order of values that have one.
+    /// Compares two values, or returns `None` if they have no order.
     pub fn order(&self, other: &Val<'_>) -> Option<Ordering> {
         match (self, other) {
             (Val::Bool(a), Val::Bool(b)) => Some(a.cmp(b)),
@@ -130,7 +130,7 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Whether two lists are the same JSON.
+/// Returns whether two lists are the same JSON.
 fn same_list(a: &[Value], b: &[Value]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }

@@ -1,30 +1,31 @@
-//! What an evaluation ends in, and cel-go's words for its failures.
+//! Results of evaluation, and cel-go's messages for failures.
 
 use std::borrow::Cow;
 
 use super::value::Val;
 
-/// Why an evaluation failed, in cel-go's words.
+/// The reason why an evaluation failed, as cel-go's message.
 pub(crate) type Failure = Cow<'static, str>;
 
-/// What evaluation returns.
+/// The result of an evaluation.
 pub(crate) type Outcome<'a> = Result<Val<'a>, Failure>;
 
-/// The evaluation became too expensive.
+/// The error of an evaluation that was stopped because of its cost.
 pub(crate) const CANCELLED: Failure = Cow::Borrowed("operation cancelled: actual cost limit exceeded");
 
-/// The evaluations over one object became too expensive together.
+/// All evaluations on one object together exceeded their cost limit.
 pub(crate) const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// A function or an operator takes no such values.
+/// A function or an operator does not accept the types of its arguments.
 pub(crate) const NO_OVERLOAD: Failure = Cow::Borrowed("no such overload");
 
-/// The words for values that a function does not take: cel-go names it, and mostly the types of the values.
+/// Returns the error for values that a function does not accept. It usually contains the name of the function and the
+/// types of the values.
 pub(crate) fn no_overload(name: &str, args: &[Val<'_>], compiled: bool) -> Failure {
     let nameless = matches!(name, "contains" | "startsWith" | "endsWith" | "matches" | "@in")
         || (compiled && matches!(name, "find" | "findAll"));
-    // These have functions of their own to ask.
+    // In cel-go, values of these types are receivers, whose errors do not name the function.
     let asked = matches!(args.first(), Some(Val::Text(_) | Val::Duration(_) | Val::Timestamp(_)));
     if nameless || (asked && matches!(name, "size" | "sort")) {
         return NO_OVERLOAD;

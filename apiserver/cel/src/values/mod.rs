@@ -1,4 +1,4 @@
-//! Values at run time.
+//! Values during evaluation.
 
 mod addresses;
 mod compare;

@@ -1,13 +1,14 @@
-//! Kubernetes quantities: `1Gi`, `100m`, `1e3`.
+//! Kubernetes quantities, for example `1Gi`, `100m` or `1e3`.
 
 use std::cmp::Ordering;
 
-/// A quantity: `value` × 10^`exponent`, exact.
+/// An exact quantity, which is `value` times 10 to the power of `exponent`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantity {
     value: i128,
     exponent: i32,
-    /// A fraction of a binary unit: such a number is never shown as an integer, even when it is one.
+    /// Whether the number was a fraction of a binary unit. Such a number is never an integer, even if its value is
+    /// whole.
     inexact: bool,
 }
 
@@ -15,10 +16,10 @@ const SHAPE: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 impl Quantity {
-    /// Reads a quantity.
+    /// Parses a quantity.
     ///
     /// # Errors
-    /// The server's words for what is no quantity.
+    /// The message of kube-apiserver.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let end = text
             .char_indices()
@@ -48,7 +49,7 @@ impl Quantity {
         Ok(Self { value: if negative { -value } else { value }, exponent, inexact })
     }
 
-    /// A whole number.
+    /// Returns the quantity of a whole number.
     pub fn from_int(value: i64) -> Self {
         Self { value: value.into(), exponent: 0, inexact: false }
     }
@@ -62,7 +63,7 @@ impl Quantity {
         Some((scale(self)?, scale(other)?, exponent))
     }
 
-    /// Order.
+    /// Compares two quantities, as floats if they cannot be compared exactly.
     pub fn compare(&self, other: &Self) -> Ordering {
         match self.aligned(other) {
             Some((a, b, _)) => a.cmp(&b),
@@ -70,23 +71,23 @@ impl Quantity {
         }
     }
 
-    /// Sum; `None` beyond the range.
+    /// Returns the sum, or `None` if it is out of range.
     pub fn add(&self, other: &Self) -> Option<Self> {
         let (a, b, exponent) = self.aligned(other)?;
         Some(Self { value: a.checked_add(b)?, exponent, inexact: self.inexact || other.inexact })
     }
 
-    /// Difference; `None` beyond the range.
+    /// Returns the difference, or `None` if it is out of range.
     pub fn sub(&self, other: &Self) -> Option<Self> {
         self.add(&Self { value: other.value.checked_neg()?, ..*other })
     }
 
-    /// -1, 0, 1.
+    /// Returns -1, 0 or 1.
     pub fn sign(&self) -> i64 {
         self.value.signum() as i64
     }
 
-    /// The whole number it is, when it is one and fits.
+    /// Returns the integer value, or `None` if the quantity is not an integer in range.
     pub fn as_int(&self) -> Option<i64> {
         if self.inexact {
             return None;
@@ -104,13 +105,13 @@ impl Quantity {
         i64::try_from(value).ok()
     }
 
-    /// Nearest float.
+    /// Returns the nearest float.
     pub fn as_float(&self) -> f64 {
         format!("{}e{}", self.value, self.exponent).parse().unwrap_or(f64::NAN)
     }
 }
 
-/// Base (1024 or 10) and power.
+/// Returns the base (1024 or 10) and the power of a suffix.
 fn suffix_of(suffix: &str) -> Result<(u32, i32), &'static str> {
     Ok(match suffix {
         "" => (10, 0),

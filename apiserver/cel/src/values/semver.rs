@@ -1,20 +1,20 @@
-//! Semantic versions, as `blang/semver` reads them.
+//! Semantic versions with the parsing rules of `blang/semver`.
 
 use std::cmp::Ordering;
 
-/// A version.
+/// A semantic version without its build metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Semver {
-    /// Major, minor, patch.
+    /// Major, minor and patch.
     pub numbers: [u64; 3],
     pre: Vec<String>,
 }
 
 impl Semver {
-    /// Reads `1.2.3-rc.1+build`; `normalize` also accepts `v1.2`.
+    /// Parses a version such as `1.2.3-rc.1+build`. With `normalize`, it also accepts forms such as `v1.2`.
     ///
     /// # Errors
-    /// What is wrong, in the server's words.
+    /// The message of kube-apiserver.
     pub fn parse(text: &str, normalize: bool) -> Result<Self, String> {
         let mut plain = text.to_owned();
         if normalize {
@@ -61,7 +61,7 @@ impl Semver {
         Ok(Self { numbers, pre })
     }
 
-    /// Precedence.
+    /// Compares the precedence of two versions.
     pub fn compare(&self, other: &Self) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
             (true, true) => Ordering::Equal,

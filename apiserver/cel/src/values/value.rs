@@ -1,5 +1,5 @@
-//! Values at run time. Objects and lists of the validated object are borrowed and looked into lazily,
-//! with their schema; nothing is converted that no rule asks for.
+//! Values at runtime. Objects and lists of the validated object are borrowed and read lazily with their schema, so only
+//! the parts that a rule reads are converted.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -17,57 +17,57 @@ use super::semver::Semver;
 use super::timestamp::parse_timestamp;
 use super::work;
 
-/// A value.
+/// A value of CEL.
 #[derive(Debug, Clone)]
 pub(crate) enum Val<'a> {
-    /// null
+    /// The value `null`.
     Null,
-    /// bool
+    /// A value of type `bool`.
     Bool(bool),
-    /// int
+    /// A value of type `int`.
     Int(i64),
-    /// uint
+    /// A value of type `uint`.
     Uint(u64),
-    /// double
+    /// A value of type `double`.
     Double(f64),
-    /// string
+    /// A value of type `string`.
     Text(Cow<'a, str>),
-    /// bytes
+    /// A value of type `bytes`.
     Bytes(Rc<[u8]>),
-    /// Nanoseconds.
+    /// A duration in nanoseconds.
     Duration(i64),
-    /// A point in time, with the zone it was written in.
+    /// A timestamp in the time zone in which it was written.
     Timestamp(DateTime<FixedOffset>),
-    /// A list made by the rule.
+    /// A list that the expression created.
     List(Rc<Vec<Val<'a>>>),
-    /// A map made by the rule, in order of insertion.
+    /// A map that the expression created, in order of insertion.
     Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
-    /// A list of the object.
+    /// A list of the validated object, with its schema.
     Array(&'a [Value], Option<&'a Schema>),
-    /// A map or an object of the object.
+    /// A map or an object of the validated object, with its schema.
     Object(&'a Map<String, Value>, Option<&'a Schema>),
-    /// An optional.
+    /// An optional, with its value if it has one.
     Optional(Option<Rc<Val<'a>>>),
-    /// A type.
+    /// A type by its name.
     Type(&'static str),
-    /// `quantity('1Gi')`
+    /// The result of `quantity('1Gi')`.
     Quantity(Rc<Quantity>),
-    /// `semver('1.2.3')`
+    /// The result of `semver('1.2.3')`.
     Semver(Rc<Semver>),
-    /// `ip('::1')`
+    /// The result of `ip('::1')`.
     Ip(std::net::IpAddr),
-    /// `cidr('10.0.0.0/8')`
+    /// The result of `cidr('10.0.0.0/8')`.
     Cidr(Cidr),
-    /// `url('https://x')`
+    /// The result of `url('https://x')`.
     Url(Rc<Url>),
-    /// `format.dns1123Label()`
+    /// A named format such as `format.dns1123Label()`.
     Format(&'static str),
-    /// A named part of a program whose evaluation failed: whoever uses it fails too.
+    /// A named expression of a program that failed to evaluate. Expressions that use it fail, too.
     Failed(Rc<str>),
 }
 
 impl<'a> Val<'a> {
-    /// A part of the object, as its schema types it.
+    /// Converts a part of the object according to its schema.
     pub fn of(value: &'a Value, schema: Option<&'a Schema>) -> Val<'a> {
         match value {
             Value::Null => Val::Null,
@@ -89,22 +89,22 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// A string.
+    /// Returns a string value.
     pub fn text(text: impl Into<String>) -> Val<'a> {
         Val::Text(Cow::Owned(text.into()))
     }
 
-    /// A list.
+    /// Returns a list value.
     pub fn list(items: Vec<Val<'a>>) -> Val<'a> {
         Val::List(Rc::new(items))
     }
 
-    /// An optional with a value.
+    /// Returns an optional with a value.
     pub fn some(value: Val<'a>) -> Val<'a> {
         Val::Optional(Some(Rc::new(value)))
     }
 
-    /// The type's name.
+    /// Returns the name of the value's type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Val::Null => "null_type",
@@ -130,7 +130,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Counts a value that a function made.
+    /// Counts the work of a value that a function created.
     pub fn count_made(&self) {
         match self {
             Val::Text(text) => work::text(text.len()),
@@ -140,7 +140,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether the type is one of Kubernetes' own.
+    /// Returns whether the type belongs to Kubernetes' CEL library.
     pub fn is_own(&self) -> bool {
         matches!(
             self,
@@ -148,7 +148,7 @@ impl<'a> Val<'a> {
         )
     }
 
-    /// The items of a list; none of them once the evaluation has done too much.
+    /// Returns the items of a list, or an empty list once the evaluation has exceeded its work limit.
     pub fn items(&self) -> Option<Vec<Val<'a>>> {
         match self {
             Val::List(_) | Val::Array(..) if work::is_exceeded() => Some(Vec::new()),
@@ -165,7 +165,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The entries of a map; none of them once the evaluation has done too much.
+    /// Returns the entries of a map, or an empty list once the evaluation has exceeded its work limit.
     pub fn entries(&self) -> Option<Vec<(Val<'a>, Val<'a>)>> {
         match self {
             Val::Map(_) | Val::Object(..) if work::is_exceeded() => Some(Vec::new()),
@@ -187,7 +187,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value under a key; `None` when there is none, or this is no map.
+    /// Returns the value of a key, or `None` if the key is absent or the value is not a map.
     pub fn get(&self, key: &Val<'a>) -> Option<Val<'a>> {
         match (self, key) {
             (Val::Map(entries), key) => {
@@ -213,13 +213,13 @@ fn formatted<'a>(text: &'a str, schema: Option<&Schema>) -> Val<'a> {
     }
 }
 
-/// The schema of a key's value.
+/// Returns the schema of the value of a key.
 pub(crate) fn child<'a>(schema: Option<&'a Schema>, key: &str) -> Option<&'a Schema> {
     let schema = schema?;
     schema.child(key)
 }
 
-/// Standard base64 with or without padding.
+/// Decodes standard base64 with or without padding.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let engine = base64::engine::general_purpose::STANDARD_NO_PAD;
     engine.decode(text.trim_end_matches('=')).ok()

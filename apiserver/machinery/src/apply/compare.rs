@@ -1,4 +1,4 @@
-//! Which fields differ between two objects.
+//! Comparison of two objects by field.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,26 @@ use super::set::FieldSet;
 use super::types::{Atom, ListAtom, MapAtom, Type};
 use crate::schema::ListType;
 
-/// What changed from one object to another.
+/// The fields that differ between two objects.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
-    /// Fields that are gone.
+    /// Fields that only the old object has.
     pub removed: FieldSet,
-    /// Fields with another value.
+    /// Fields with different values.
     pub modified: FieldSet,
-    /// Fields that are new.
+    /// Fields that only the new object has.
     pub added: FieldSet,
 }
 
 impl Comparison {
-    /// Compares `old` with `new`, both of type `ty`. The error is a sentence.
+    /// Compares `old` with `new`, both of type `ty`. The error is a message.
     pub fn of(old: &Value, new: &Value, ty: Type<'_>) -> Result<Self, String> {
         let mut walk = Walk { path: Vec::new(), result: Self::default() };
         walk.compare(Some(old), Some(new), ty)?;
         Ok(walk.result)
     }
 
-    /// Without the fields that the strategy resets.
+    /// Returns the comparison without the fields that the strategy resets.
     pub fn without(self, reset: Reset<'_>) -> Self {
         Self {
             removed: reset.filter(self.removed),
@@ -39,7 +39,7 @@ impl Comparison {
         }
     }
 
-    /// The fields that are new or have another value.
+    /// Returns the added and modified fields.
     pub fn changed(&self) -> FieldSet {
         let mut changed = self.modified.clone();
         changed.extend(&self.added);
@@ -77,7 +77,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Returns whether it was compared as a leaf.
+    /// Compares by the sort of the value. Returns whether it compared a leaf.
     fn by_atom(&mut self, atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<bool, String> {
         match atom {
             Atom::Scalar(_) => {}
@@ -155,7 +155,7 @@ impl Walk {
             .map_err(|message| format!("{}: element {index}: {message}", super::path::display(&self.path)))
     }
 
-    /// Items that occur more than once are compared as a whole.
+    /// Compares an item. Items that occur more than once are compared as a whole.
     fn item(&mut self, old: &[&Value], new: &[&Value], ty: Type<'_>) -> Result<(), String> {
         match (old, new) {
             ([] | [_], [] | [_]) => self.compare(old.first().copied(), new.first().copied(), ty)?,

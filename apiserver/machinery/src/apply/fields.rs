@@ -1,4 +1,4 @@
-//! The fields that an object has, and the object without some of them.
+//! The set of fields of an object, and removal of fields from an object.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::set::{FieldSet, Node};
 use super::types::{Atom, ListAtom, MapAtom, Type};
 use crate::schema::ListType;
 
-/// The fields that whoever applies `value` owns: leaves, items, and maps that are empty or null.
+/// Returns the fields that a manager owns by applying `value`: leaves, items, and maps that are empty or null.
 pub fn field_set(value: &Value, ty: Type<'_>) -> FieldSet {
     let mut root = Node::default();
     collect(value, ty, &mut root);
@@ -37,7 +37,7 @@ fn collect_items(value: &Value, list: &ListAtom<'_>, node: &mut Node) {
     }
     for (element, (times, item)) in count {
         let mut child = Node { member: true, ..Node::default() };
-        // What occurs more than once is owned as a whole.
+        // Duplicate items are owned as a whole.
         if times == 1 {
             collect(item, list.element, &mut child);
         }
@@ -58,7 +58,7 @@ fn collect_fields(value: &Value, map: &MapAtom<'_>, node: &mut Node) {
     }
 }
 
-/// `value` without the fields of `set`. What becomes empty that way becomes null.
+/// Returns `value` without the fields in `set`. A list or map that becomes empty becomes null.
 pub fn remove(value: &Value, set: &FieldSet, ty: Type<'_>) -> Value {
     match (ty.atom(Some(value)), value) {
         (Atom::Scalar(_), _) => value.clone(),

@@ -1,4 +1,4 @@
-//! Which path element an item of a list has.
+//! Path elements of list items.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::path::{PathElement, Scalar};
 use super::types::ListAtom;
 use crate::schema::ListType;
 
-/// The path element of `item` in a list that is no unit. The error is a sentence.
+/// Returns the path element of `item`, which stands at `index` in a list. The error is a message.
 pub fn path_element(list: &ListAtom<'_>, index: usize, item: &Value) -> Result<PathElement, String> {
     match list.list_type {
         ListType::Atomic => Ok(PathElement::Index(i64::try_from(index).unwrap_or(i64::MAX))),

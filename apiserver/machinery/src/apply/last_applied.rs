@@ -1,4 +1,4 @@
-//! The way from `kubectl apply` on the client to server-side apply: the annotation with the last applied configuration.
+//! Migration from client-side to server-side `kubectl apply`, by the annotation with the last applied configuration.
 
 use serde_json::{Map, Value};
 
@@ -11,12 +11,12 @@ use super::validate::validate;
 use crate::limits::MAX_ANNOTATIONS_SIZE;
 use crate::meta;
 
-/// The field manager for which the annotation counts.
+/// The field manager for which the annotation has an effect.
 pub const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The fields that `kubectl apply` on the client wrote, as far as they are still as it wrote them.
+/// Returns the fields that client-side `kubectl apply` wrote and that are unchanged since then.
 fn still_as_applied(live: &Value, api_version: &str, root: Type<'_>) -> Option<FieldSet> {
     let text = meta::annotations(live)?.get(ANNOTATION)?.as_str()?;
     let last: Value = serde_json::from_str(text).ok()?;
@@ -29,7 +29,7 @@ fn still_as_applied(live: &Value, api_version: &str, root: Type<'_>) -> Option<F
     Some(set.difference(&comparison.modified).difference(&comparison.added).difference(&comparison.removed))
 }
 
-/// The conflicts that remain when `kubectl` takes over from its own client-side apply.
+/// Returns the conflicts that remain when `kubectl` takes over from its own client-side apply.
 pub fn remaining_conflicts(
     conflicts: &Conflicts,
     live: &Value,
@@ -41,7 +41,7 @@ pub fn remaining_conflicts(
     Some(remaining.filter(|(_, set)| !set.is_empty()).collect())
 }
 
-/// Keeps the annotation current, where there is one, so that `kubectl apply` on the client can follow again.
+/// Updates the annotation if the object has it, so that client-side `kubectl apply` remains possible.
 pub fn refresh(object: &mut Value, config: &Value) {
     let present = |annotations: &Map<String, Value>| {
         annotations.get(ANNOTATION).and_then(Value::as_str).is_some_and(|text| !text.is_empty())

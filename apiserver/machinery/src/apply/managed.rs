@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who owns what, since when.
+//! The entries of `metadata.managedFields`: owner, fields and time.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::clock::{parse_rfc3339, rfc3339};
 use crate::limits::MAX_UPDATE_MANAGERS;
 use crate::meta;
 
-/// The manager that the oldest updates are merged into.
+/// The manager into which the oldest updates are merged.
 const OLD_UPDATES_MANAGER: &str = "ancient-changes";
 
-/// How fields came to be owned.
+/// The kinds of writes by which fields are owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By server-side apply.
+    /// Server-side apply.
     Apply,
-    /// By any other write.
+    /// Any other write.
     Update,
 }
 
@@ -31,21 +31,21 @@ impl Operation {
     }
 }
 
-/// What tells two entries apart.
+/// The identity of an entry, which is unique in an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ManagerId {
-    /// The field manager.
+    /// The name of the field manager.
     pub manager: String,
-    /// How it writes.
+    /// The kind of write.
     pub operation: Operation,
-    /// The version of an update; empty for apply, where a manager has one entry whatever the version.
+    /// The version of an update. It is empty for apply, where a manager has one entry for all versions.
     pub api_version: String,
-    /// The subresource, or empty.
+    /// The subresource, or empty for the main resource.
     pub subresource: String,
 }
 
 impl ManagerId {
-    /// As conflicts show it: `"bob" with subresource "status" using v1`.
+    /// Returns the text for conflicts, for example `"bob" with subresource "status" using v1`.
     pub fn describe(&self) -> String {
         let mut text = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
@@ -58,21 +58,21 @@ impl ManagerId {
     }
 }
 
-/// What one manager owns.
+/// The fields that one manager owns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Owned {
-    /// The fields.
+    /// The owned fields.
     pub set: FieldSet,
-    /// The version in which they are written.
+    /// The version of the field names.
     pub api_version: String,
-    /// Of the last change; some entries have none.
+    /// The time of the last change; some entries have none.
     pub time: Option<DateTime<Utc>>,
 }
 
-/// All entries.
+/// All entries of an object.
 pub type Managers = BTreeMap<ManagerId, Owned>;
 
-/// Reads `managedFields`. The error is a sentence.
+/// Parses `managedFields`. The error is a message.
 pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     let mut managers = Managers::new();
     let entries = entries.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -107,12 +107,12 @@ pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     Ok(managers)
 }
 
-/// The value of `managedFields`; `None` when nobody owns anything.
+/// Returns the value of `managedFields`, or `None` without any manager.
 pub fn encode(managers: &Managers) -> Option<Value> {
     encode_sorted(managers.iter().collect())
 }
 
-/// As [`encode`], of entries that may look alike.
+/// Encodes entries like [`encode`], but allows several entries with the same identity.
 pub fn encode_entries(entries: Vec<(ManagerId, Owned)>) -> Option<Value> {
     encode_sorted(entries.iter().map(|(id, owned)| (id, owned)).collect())
 }
@@ -145,7 +145,7 @@ fn encode_entry(id: &ManagerId, owned: &Owned) -> Value {
     Value::Object(entry)
 }
 
-/// Merges the oldest updates, version by version, when there are too many of them.
+/// Merges the oldest updates of each version until there are at most [`MAX_UPDATE_MANAGERS`].
 pub fn cap_updates(managers: &mut Managers) {
     let mut updates: Vec<(i64, ManagerId)> = managers
         .iter()
@@ -182,7 +182,7 @@ pub fn cap_updates(managers: &mut Managers) {
         }
         if let (Some(owned), Some(merged)) = (managers.remove(&id), managers.get_mut(&bucket)) {
             merged.set.extend(&owned.set);
-            // The more recent of the two.
+            // The updates are sorted by time, so this is the later of the two times.
             merged.time = owned.time;
             count -= 1;
         }
@@ -196,7 +196,7 @@ pub(super) fn without_managed_fields(mut object: Value) -> Value {
     object
 }
 
-/// The entries are as large as the rest of the object, and nobody wants a copy of them.
+/// Copies an object without its entries, which can be as large as the rest of the object.
 pub(super) fn copy_without_managed_fields(object: &Value) -> Value {
     let Some(fields) = object.as_object() else { return object.clone() };
     let copy = |(name, value): (&String, &Value)| match value {

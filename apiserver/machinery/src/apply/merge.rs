@@ -9,13 +9,13 @@ use super::path::PathElement;
 use super::types::{Atom, ListAtom, MapAtom, Type};
 use crate::schema::ListType;
 
-/// `config` merged into `live`, both of type `ty`. The error is a sentence.
+/// Merges `config` into `live`, both of type `ty`. The error is a message.
 pub fn merge(live: &Value, config: &Value, ty: Type<'_>) -> Result<Value, String> {
     Ok(values(Some(live), Some(config), ty)?.unwrap_or(Value::Null))
 }
 
 fn values(left: Option<&Value>, right: Option<&Value>, ty: Type<'_>) -> Result<Option<Value>, String> {
-    // Where only one side has something there is nothing to merge, and the order of items stays.
+    // If only one side has a value, it is the result, and its items keep their order.
     let (Some(lhs), Some(rhs)) = (left, right) else { return Ok(left.or(right).cloned()) };
     match ty.atom(Some(rhs)) {
         Atom::List(list) if list.list_type != ListType::Atomic => {
@@ -54,13 +54,13 @@ fn maps(
     Ok(Value::Object(merged))
 }
 
-/// The merge of two lists with identifiable items: the order of the applied list wins where both have an item, items of
-/// the object alone stay where they are relative to their neighbours.
+/// The merge of two lists with identifiable items. Items of the applied list keep its order, and items that only the
+/// object has keep their place relative to their neighbors.
 struct Lists<'a> {
     list: &'a ListAtom<'a>,
     left: Vec<(PathElement, &'a Value)>,
     right: Vec<(PathElement, &'a Value)>,
-    /// `None` for what occurs more than once: it is not merged but replaced.
+    /// The items by element, or `None` for duplicate items, which are replaced instead of merged.
     left_by_element: BTreeMap<PathElement, Option<&'a Value>>,
     right_elements: BTreeSet<PathElement>,
     merged: BTreeSet<PathElement>,
@@ -117,7 +117,7 @@ impl<'a> Lists<'a> {
                     continue;
                 }
                 if self.right_elements.contains(lhs) && next_shared.is_some_and(|next| next != lhs) {
-                    // The applied list has it at another place.
+                    // The applied list has the item at another place.
                     l += 1;
                     continue;
                 }

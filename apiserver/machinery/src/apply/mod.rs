@@ -1,6 +1,6 @@
-//! Server-side apply and the bookkeeping of `metadata.managedFields`.
+//! Server-side apply and the maintenance of `metadata.managedFields`.
 //!
-//! Semantics follow `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
+//! The semantics are those of `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
 
 mod compare;
 mod fields;

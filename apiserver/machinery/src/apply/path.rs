@@ -1,20 +1,20 @@
-//! One step of a field path: a field, a list item by its keys or its value, or an index.
+//! Path elements: a field, a list item by its keys or its value, or an index.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// A step. The order of the variants is the order in which field sets are written.
+/// One element of a path. The order of the variants is the order in encoded field sets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathElement {
-    /// A field of a map: `f:name`.
+    /// A field of a map, encoded as `f:name`.
     Field(String),
-    /// An item of a list with keys, by the values of its keys, sorted by name: `k:{"name":"x"}`.
+    /// An item of a list with keys, by the values of its keys sorted by name, encoded as `k:{"name":"x"}`.
     Key(Vec<(String, Scalar)>),
-    /// An item of a set: `v:"x"`.
+    /// An item of a set, encoded as `v:"x"`.
     Value(Scalar),
-    /// An item by its position: `i:0`.
+    /// An item by its index, encoded as `i:0`.
     Index(i64),
 }
 
@@ -42,7 +42,7 @@ impl Ord for Scalar {
     }
 }
 
-/// A total order of values: numbers (integers and floats by what they are worth), strings, booleans, lists, maps, null.
+/// Compares values in a total order: numbers (integers and floats by value), strings, booleans, lists, maps, null.
 pub fn compare_values(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare_numbers(left, right),
@@ -87,14 +87,14 @@ fn compare_numbers(left: &serde_json::Number, right: &serde_json::Number) -> Ord
 }
 
 impl PathElement {
-    /// A field.
+    /// Returns the element of a field.
     pub fn field(name: &str) -> Self {
         Self::Field(name.to_owned())
     }
 
-    /// Reads the form that `fieldsV1` has. `None` for forms of the future, which are ignored.
+    /// Parses the `fieldsV1` form. Returns `None` for unknown kinds of elements, which are ignored.
     ///
-    /// The error is a sentence.
+    /// The error is a message.
     pub fn parse(text: &str) -> Result<Option<Self>, String> {
         let Some((kind, rest)) = text.split_once(':') else {
             return Err(format!("missing colon in path element {text:?}"));
@@ -119,7 +119,7 @@ impl PathElement {
         }))
     }
 
-    /// The form that `fieldsV1` has.
+    /// Returns the `fieldsV1` form.
     pub fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
@@ -134,7 +134,8 @@ impl PathElement {
     }
 }
 
-/// JSON as Go writes it, with the characters escaped that HTML gives a meaning to: these texts are keys, which are compared.
+/// Returns JSON with `<`, `>`, `&` and line separators escaped as Go does, because these texts are keys that are
+/// compared.
 fn go_json(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
@@ -170,7 +171,7 @@ impl fmt::Display for PathElement {
     }
 }
 
-/// A path as messages show it: `.spec.ports[port=80,protocol="TCP"].name`.
+/// Formats a path for messages, for example `.spec.ports[port=80,protocol="TCP"].name`.
 pub fn display(path: &[PathElement]) -> String {
     path.iter().map(ToString::to_string).collect()
 }

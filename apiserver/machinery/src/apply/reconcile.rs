@@ -1,13 +1,14 @@
-//! Field sets and schemas that changed under them: a map or list that was granular and is one unit now.
+//! Adjustment of field sets to a changed schema, in which a granular map or list has become atomic.
 //!
-//! The reverse needs nothing: who owned the unit owns the field, and what is below as soon as it changes.
+//! The reverse change needs no adjustment: the owner of the atomic value owns the field, and owns fields below it once
+//! they change.
 
 use super::path::PathElement;
 use super::set::{FieldSet, Node};
 use super::types::{MapAtom, Type};
 use crate::schema::ListType;
 
-/// `set` in line with `ty`; `None` when it is already.
+/// Returns `set` adjusted to `ty`, or `None` if it needs no change.
 pub fn reconcile(set: &FieldSet, ty: Type<'_>) -> Option<FieldSet> {
     let list = ty.as_list();
     children(set, ty.as_map().as_ref(), list.map(|list| list.element))
@@ -16,7 +17,7 @@ pub fn reconcile(set: &FieldSet, ty: Type<'_>) -> Option<FieldSet> {
 fn reconcile_node(node: &Node, ty: Type<'_>) -> Option<Node> {
     let (map, list) = (ty.as_map(), ty.as_list());
     let atomic = match (&map, &list) {
-        // A type that follows from the value was never anything else.
+        // A type that is deduced from the value cannot have changed.
         (Some(_), Some(_)) | (None, None) => false,
         (Some(map), None) => map.atomic,
         (None, Some(list)) => list.list_type == ListType::Atomic,
@@ -35,7 +36,7 @@ fn children(set: &FieldSet, map: Option<&MapAtom<'_>>, item: Option<Type<'_>>) -
             PathElement::Field(name) => map.and_then(|map| map.lookup(name)),
             _ => item,
         };
-        // Fields that are not declared any more stay as they are.
+        // Fields that the schema does not declare stay in the set.
         if let Some(child) = ty.and_then(|ty| reconcile_node(child, ty)) {
             changed.get_or_insert_with(|| set.clone()).set_node(element.clone(), child);
         }

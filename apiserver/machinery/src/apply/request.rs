@@ -9,14 +9,13 @@ use super::{last_applied, validate};
 use crate::meta;
 use crate::status::Status;
 
-/// The manager of what was there before the first apply.
+/// The manager of the fields that exist before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Applies `config` to `live` (an object with only `apiVersion` and `kind` when it is to be created), both in
-/// the writer's version.
+/// Applies `config` to `live`, both in the writer's version. For a creation, `live` has only `apiVersion` and `kind`.
 ///
-/// Errors: 409 with one cause a field that others own with another value, unless `force`; 400 and 500 as
-/// kube-apiserver has them for what is wrong with `config`.
+/// Errors: 409 with one cause for each field that another manager owns with another value, unless `force` is set; 400
+/// and 500 as in kube-apiserver for an invalid `config`.
 pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> Result<Value, Status> {
     if meta::api_version(config) != writer.api_version {
         return Err(Status::bad_request(format!(
@@ -51,7 +50,7 @@ pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> 
     Ok(with_managed_fields(new, &managers))
 }
 
-/// A second try for `kubectl`, when all conflicts are with its own client-side apply.
+/// Retries the apply of `kubectl` if all conflicts are with its own client-side apply.
 fn take_over(
     live: &Value,
     config: &Value,

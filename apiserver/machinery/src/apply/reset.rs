@@ -1,15 +1,15 @@
-//! Fields that cannot be owned.
+//! Fields that a request cannot own.
 
 use super::set::FieldSet;
 
 /// Fields that a request cannot own, because the strategy of its path resets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset<'a> {
-    /// Everything can be owned.
+    /// All fields can be owned.
     Nothing,
-    /// These paths (`["status"]`) cannot.
+    /// The fields at and below these paths, for example `["status"]`, cannot be owned.
     Fields(&'a [&'a [&'a str]]),
-    /// Only these paths can.
+    /// Only the fields at and below these paths can be owned.
     AllBut(&'a [&'a [&'a str]]),
 }
 

@@ -1,7 +1,7 @@
 //! Ownership of the replicas of an object that is written through its `scale` subresource.
 //!
-//! A Scale is written like any object, by the managers who own the object's replicas; what they own of it afterwards they
-//! own of the object. Follows `k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go`.
+//! A Scale is written like any object, with the managers that own the object's replicas. Ownership after the write is
+//! transferred back to the object, as in `k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go`.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::meta;
 use crate::schema::Schema;
 use crate::status::Status;
 
-/// The version of a Scale.
+/// The `apiVersion` of a Scale.
 pub const API_VERSION: &str = "autoscaling/v1";
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
@@ -30,12 +30,12 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema::parse(&source).unwrap_or_default()
 });
 
-/// What a Scale looks like.
+/// Returns the schema of a Scale.
 pub fn schema() -> &'static Schema {
     &SCHEMA
 }
 
-/// The one version of a Scale.
+/// The only version of a Scale.
 struct OnlyVersion;
 
 impl Versions for OnlyVersion {
@@ -77,7 +77,7 @@ fn managers_of(object: &Value) -> Managers {
     managed::decode(meta::at(object, &["metadata", "managedFields"])).unwrap_or_default()
 }
 
-/// The Scale `view` of `object`, whose replicas stand at `path`, with the managers of these.
+/// Adds to the Scale `view` the managers that own the replicas of `object` at `path`.
 pub fn with_managers(view: Value, object: &Value, path: &[&str]) -> Value {
     let (there, here) = (one_field(path), one_field(&["spec", "replicas"]));
     let mut managers = Managers::new();
@@ -90,27 +90,27 @@ pub fn with_managers(view: Value, object: &Value, path: &[&str]) -> Value {
     with_managed_fields(view, &managers)
 }
 
-/// Whether anybody owns the replicas of a Scale that [`with_managers`] made.
+/// Returns whether a Scale from [`with_managers`] has any manager.
 pub fn is_owned(scale: &Value) -> bool {
     !managers_of(scale).is_empty()
 }
 
-/// `live` after an apply of `config`, both Scales. Errors: those of [`super::apply`].
+/// Returns `live` after an apply of `config`, both Scales. The errors are those of [`super::apply`].
 pub fn apply(live: &Value, config: &Value, force: bool, writer: &Writer<'_>) -> Result<Value, Status> {
     super::apply(live, config, force, &of_scale(writer))
 }
 
-/// The Scale `new` with the managers that it has after `live` was replaced by it.
+/// Returns the Scale `new`, which replaces `live`, with its managers.
 pub fn update(live: &Value, new: Value, writer: &Writer<'_>) -> Value {
     super::update(Some(live), new, &of_scale(writer))
 }
 
-/// Whether two Scales differ in more than their managers.
+/// Returns whether two Scales differ in more than their managers.
 pub fn differ(one: &Value, other: &Value) -> bool {
     without_managed_fields(one.clone()) != without_managed_fields(other.clone())
 }
 
-/// Gives `object` the managers that it has when its replicas, at `path`, belong to whom those of `scale` belong.
+/// Transfers the ownership of the replicas in `scale` to the field at `path` of `object`.
 pub fn to_object(object: Value, scale: &Value, path: &[&str], api_version: &str) -> Value {
     let (there, here) = (one_field(path), one_field(&["spec", "replicas"]));
     let (before, mut new) = (managers_of(&object), managers_of(scale));
@@ -125,7 +125,8 @@ pub fn to_object(object: Value, scale: &Value, path: &[&str], api_version: &str)
             entries.push((id.clone(), Owned { set: rest, ..owned.clone() }));
         }
     }
-    // An update through one version and through a Scale are two entries, that look alike in the object.
+    // An update in the version of the object and an update of the Scale are two entries, which can look alike in the
+    // object.
     for (id, _) in new.into_iter().filter(|(_, owned)| has(owned, &here)) {
         let time = before.get(&id).and_then(|owned| owned.time);
         entries.push((id, Owned { set: there.clone(), api_version: api_version.to_owned(), time }));
@@ -139,7 +140,7 @@ pub fn to_object(object: Value, scale: &Value, path: &[&str], api_version: &str)
     object
 }
 
-/// `.spec.replicas` as field names.
+/// Splits a path such as `.spec.replicas` into field names.
 pub fn steps(path: &str) -> Vec<&str> {
     path.split('.').filter(|step| !step.is_empty()).collect()
 }

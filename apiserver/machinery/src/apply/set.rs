@@ -1,4 +1,4 @@
-//! Sets of field paths, and their `fieldsV1` form.
+//! Sets of field paths and their `fieldsV1` form.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::limits::MAX_DEPTH;
 
 /// A set of paths as a tree.
 ///
-/// Invariant: no node is without membership and without children.
+/// Invariant: each node is a member or has children.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FieldSet {
     nodes: BTreeMap<PathElement, Node>,
 }
 
-/// One element: whether the path that ends here is in the set, and what is below.
+/// A node of the tree for one path element.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Node {
-    /// Whether the path that ends here is in the set.
+    /// Whether the path that ends at this node is in the set.
     pub member: bool,
-    /// The paths below.
+    /// The paths below this node.
     pub children: FieldSet,
 }
 
@@ -32,12 +32,12 @@ impl Node {
 }
 
 impl FieldSet {
-    /// Whether no path is in the set.
+    /// Returns whether the set has no path.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Adds `path`; the empty path is never a member.
+    /// Adds `path`. The empty path is never a member.
     pub fn insert(&mut self, path: &[PathElement]) {
         let Some((last, parents)) = path.split_last() else { return };
         let mut set = self;
@@ -53,12 +53,12 @@ impl FieldSet {
         self.insert(&path);
     }
 
-    /// Removes a path of field names, and not what is below it.
+    /// Removes a path of field names, but not the paths below it.
     pub fn remove_field(&mut self, path: &[&str]) {
         self.remove_at(path, &|node| node.member = false);
     }
 
-    /// Removes a path of field names and everything below it.
+    /// Removes a path of field names and all paths below it.
     pub fn remove_fields(&mut self, path: &[&str]) {
         self.remove_at(path, &|node| *node = Node::default());
     }
@@ -76,17 +76,17 @@ impl FieldSet {
         }
     }
 
-    /// The nodes, in order.
+    /// Returns the nodes in order.
     pub fn nodes(&self) -> impl Iterator<Item = (&PathElement, &Node)> {
         self.nodes.iter()
     }
 
-    /// The node of `element`.
+    /// Returns the node of `element`.
     pub fn node(&self, element: &PathElement) -> Option<&Node> {
         self.nodes.get(element)
     }
 
-    /// Puts `node` in the place of `element`, unless it is empty.
+    /// Replaces the node of `element`, or removes it if `node` is empty.
     pub fn set_node(&mut self, element: PathElement, node: Node) {
         if node.is_empty() {
             self.nodes.remove(&element);
@@ -95,7 +95,7 @@ impl FieldSet {
         }
     }
 
-    /// Adds every path of `other`.
+    /// Adds all paths of `other`.
     pub fn extend(&mut self, other: &Self) {
         for (element, node) in &other.nodes {
             let mine = self.nodes.entry(element.clone()).or_default();
@@ -104,7 +104,7 @@ impl FieldSet {
         }
     }
 
-    /// The paths in both.
+    /// Returns the paths in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
         self.combine(other, |mine, theirs| {
             theirs.map_or_else(Node::default, |theirs| Node {
@@ -114,7 +114,7 @@ impl FieldSet {
         })
     }
 
-    /// The paths that are not in `other`.
+    /// Returns the paths that are not in `other`.
     pub fn difference(&self, other: &Self) -> Self {
         if other.is_empty() {
             return self.clone();
@@ -130,7 +130,7 @@ impl FieldSet {
         })
     }
 
-    /// The paths that are, begin with, or lead to one of `other`.
+    /// Returns the paths that are equal to, below or on the way to a path of `other`.
     pub fn only_under(&self, other: &Self) -> Self {
         self.combine(other, |mine, theirs| match theirs {
             None => Node::default(),
@@ -152,8 +152,8 @@ impl FieldSet {
         result
     }
 
-    /// The set with every declared field that has members below as a member too, so that removing all of a
-    /// struct's fields removes the struct.
+    /// Returns the set with each declared field that has members below it as an additional member. Removing all fields
+    /// of a struct then removes the struct.
     pub fn with_named_fields(&self, ty: Option<Type<'_>>) -> Self {
         let mut result = Self::default();
         let map = ty.and_then(Type::as_map);
@@ -174,7 +174,7 @@ impl FieldSet {
         result
     }
 
-    /// Calls `visit` for each path: first those that end here, then those below.
+    /// Calls `visit` for each path. Paths that end at a level come before those below it.
     pub fn for_each(&self, visit: &mut dyn FnMut(&[PathElement])) {
         self.for_each_below(&mut Vec::new(), visit);
     }
@@ -192,7 +192,7 @@ impl FieldSet {
         }
     }
 
-    /// The `fieldsV1` form.
+    /// Returns the `fieldsV1` form.
     pub fn encode(&self) -> Value {
         let mut map = Map::new();
         for (element, node) in &self.nodes {
@@ -205,7 +205,7 @@ impl FieldSet {
         Value::Object(map)
     }
 
-    /// Reads the `fieldsV1` form. The error is a sentence.
+    /// Parses the `fieldsV1` form. The error is a message.
     pub fn decode(value: &Value) -> Result<Self, String> {
         Self::decode_at(value, 0)
     }

@@ -1,6 +1,6 @@
-//! What a schema says about merging: which values are one unit, which lists have keys.
+//! The merge rules of a schema: which values are atomic, and which lists have keys.
 //!
-//! Where a schema says nothing, the type follows from the value: maps field by field, lists as one unit.
+//! Without a schema, the type is deduced from the value: maps are granular, lists are atomic.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,22 +12,22 @@ use crate::schema::{Kind, ListType, Schema};
 /// The type of one value.
 #[derive(Debug, Clone, Copy)]
 pub enum Type<'a> {
-    /// By the value.
+    /// The type is deduced from the value.
     Deduced,
-    /// A string (`apiVersion` and `kind`).
+    /// A string, for `apiVersion` and `kind`.
     Text,
-    /// By a schema.
+    /// The type is described by a schema.
     Schema {
         /// The schema.
         schema: &'a Schema,
-        /// Whether this node or one above preserves unknown fields.
+        /// Whether this node or one above it preserves unknown fields.
         preserve: bool,
-        /// Whether it is an object of its own, with `apiVersion`, `kind` and `metadata`.
+        /// Whether the value is an object with `apiVersion`, `kind` and `metadata`.
         object: bool,
     },
 }
 
-/// What kinds of scalar are allowed.
+/// The kinds of scalars that a type allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScalarType {
     /// Integers and floats.
@@ -40,30 +40,30 @@ pub enum ScalarType {
     Any,
 }
 
-/// A list.
+/// The type of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct ListAtom<'a> {
     /// The type of the items.
     pub element: Type<'a>,
-    /// How it is merged.
+    /// How the list is merged.
     pub list_type: ListType,
-    /// The keys of a list of type map.
+    /// The keys of a list of type `map`.
     pub keys: &'a [String],
 }
 
-/// A map.
+/// The type of a map.
 #[derive(Debug, Clone, Copy)]
 pub struct MapAtom<'a> {
     schema: Option<&'a Schema>,
     preserve: bool,
     object: bool,
-    /// The type of fields that are not declared; `None` when there must not be any.
+    /// The type of undeclared fields, or `None` if they are not allowed.
     pub element: Option<Type<'a>>,
-    /// Whether it is one unit.
+    /// Whether the map is merged as one value.
     pub atomic: bool,
 }
 
-/// How a value is walked.
+/// The sort of a value, which determines how it is walked.
 #[derive(Debug, Clone, Copy)]
 pub enum Atom<'a> {
     /// A leaf.
@@ -75,14 +75,14 @@ pub enum Atom<'a> {
 }
 
 impl Atom<'_> {
-    /// Whether both are of one sort.
+    /// Returns whether both are scalars, lists or maps.
     pub fn same_sort(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
 impl<'a> Type<'a> {
-    /// The type of a whole object.
+    /// Returns the type of a whole object.
     pub fn root(schema: &'a Schema) -> Self {
         Self::Schema { schema, preserve: false, object: true }
     }
@@ -91,7 +91,8 @@ impl<'a> Type<'a> {
         Self::Schema { schema, preserve, object: schema.embedded_resource }
     }
 
-    /// How `value` is walked. A value of the wrong sort is walked as the schema has it, so that it is found.
+    /// Returns how to walk `value`. A value of the wrong sort is walked as the schema says, so that validation finds
+    /// the error.
     pub fn atom(self, value: Option<&Value>) -> Atom<'a> {
         let sort = match value {
             Some(Value::Number(_) | Value::String(_) | Value::Bool(_)) => self.as_scalar().map(Atom::Scalar),
@@ -105,7 +106,7 @@ impl<'a> Type<'a> {
             .unwrap_or(Atom::Scalar(ScalarType::Any))
     }
 
-    /// The type as a scalar, when it can be one.
+    /// Returns the scalar type, or `None` if the type does not allow scalars.
     pub fn as_scalar(self) -> Option<ScalarType> {
         match self {
             Self::Deduced => Some(ScalarType::Any),
@@ -124,7 +125,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type as a list, when it can be one.
+    /// Returns the list type, or `None` if the type does not allow lists.
     pub fn as_list(self) -> Option<ListAtom<'a>> {
         let atomic = ListAtom { element: Type::Deduced, list_type: ListType::Atomic, keys: &[] };
         match self {
@@ -144,7 +145,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type as a map, when it can be one.
+    /// Returns the map type, or `None` if the type does not allow maps.
     pub fn as_map(self) -> Option<MapAtom<'a>> {
         match self {
             Self::Deduced => Some(MapAtom {
@@ -174,7 +175,7 @@ impl<'a> Type<'a> {
 }
 
 impl<'a> MapAtom<'a> {
-    /// The type of the declared field `name`.
+    /// Returns the type of the declared field `name`, or `None` if it is not declared.
     pub fn field(&self, name: &str) -> Option<Type<'a>> {
         if self.object {
             match name {
@@ -188,14 +189,14 @@ impl<'a> MapAtom<'a> {
         self.schema?.properties.get(name).map(|schema| Type::of(schema, self.preserve))
     }
 
-    /// The type of the field `name`, declared or not; `None` when there must not be such a field.
+    /// Returns the type of the field `name`, declared or not, or `None` if the field is not allowed.
     pub fn lookup(&self, name: &str) -> Option<Type<'a>> {
         self.field(name).or(self.element)
     }
 }
 
 impl ListAtom<'_> {
-    /// The default of the key `name`, for items that leave it out.
+    /// Returns the default of the key `name`, for items without that key.
     pub fn key_default(&self, name: &str) -> Option<&Value> {
         match self.element {
             Type::Schema { schema, .. } => schema.properties.get(name)?.default.as_ref(),
@@ -204,7 +205,7 @@ impl ListAtom<'_> {
     }
 }
 
-/// `metav1.ObjectMeta`: the metadata of every kind, whatever its schema says.
+/// `metav1.ObjectMeta`, the metadata of each kind regardless of its schema.
 pub static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| {
     let string = || of_kind(Kind::String);
     let time = || {

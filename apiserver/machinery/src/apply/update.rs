@@ -1,4 +1,4 @@
-//! Any other write: who owns what an update changes.
+//! Ownership after writes other than apply.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::managed::{
 use super::writer::Writer;
 use crate::meta;
 
-/// Maintains `managedFields` for any write but apply: `live` is the stored object (`None`: it is created), `new`
-/// what will be stored, after defaulting and before the strategy resets fields.
+/// Maintains `managedFields` for any write except apply. `live` is the stored object, or `None` at creation. `new` is
+/// the object to store, after defaulting and before the strategy resets fields.
 pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Value {
     let live_fields = live.and_then(|live| meta::at(live, &["metadata", "managedFields"]));
     let new_fields = meta::at(&new, &["metadata", "managedFields"]).filter(|fields| !fields.is_null());
@@ -17,11 +17,11 @@ pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Valu
     let mut managers = match new_fields {
         _ if !writer.subresource.is_empty() => of_live(),
         Some(fields) if is_reset(fields) => Managers::new(),
-        // A client that does not know managedFields must not delete them by leaving them out.
+        // A client that does not know `managedFields` must not delete them by omitting them.
         fields => managed::decode(fields).ok().filter(|fields| !fields.is_empty()).unwrap_or_else(of_live),
     };
     new = without_managed_fields(new);
-    // Once an object has no managers, nothing is tracked until somebody applies.
+    // An object without managers stays untracked until the first apply.
     if managers.is_empty() && live.is_some_and(|live| !meta::uid(live).is_empty()) {
         return new;
     }
@@ -31,7 +31,7 @@ pub fn update(live: Option<&Value>, mut new: Value, writer: &Writer<'_>) -> Valu
     with_managed_fields(new, &managers)
 }
 
-/// `[]` and `[{}]` drop all entries.
+/// Returns whether the client resets all entries, by `[]` or `[{}]`.
 fn is_reset(fields: &Value) -> bool {
     match fields.as_array().map(Vec::as_slice) {
         Some([]) => true,
@@ -42,8 +42,8 @@ fn is_reset(fields: &Value) -> bool {
     }
 }
 
-/// When `new` differs from `old` in nothing but the times of `managedFields`, gives it back the old times, so that
-/// the write is recognised as one that changes nothing.
+/// Restores the old times if `new` differs from `old` only in the times of `managedFields`, so that the write is
+/// recognized as one without changes.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let path = &["metadata", "managedFields"][..];
     let (Some(old_fields), Some(new_fields)) = (meta::at(old, path), meta::at(new, path)) else { return };

@@ -1,4 +1,4 @@
-//! The rules of ownership: who loses, gains and keeps which fields by a write.
+//! The ownership rules: which managers lose, gain and keep fields at a write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +16,15 @@ use super::types::Type;
 use super::validate::validate;
 use super::versions::Versions;
 
-/// Fields that others own with another value.
+/// Fields that other managers own with another value.
 pub type Conflicts = BTreeMap<ManagerId, FieldSet>;
 
-/// Why an apply does not succeed.
+/// The reasons why an apply fails.
 #[derive(Debug)]
 pub enum Failure {
-    /// Others own fields with other values.
+    /// Other managers own fields with other values.
     Conflicts(Conflicts),
-    /// Anything else: a sentence.
+    /// Any other reason, as a message.
     Other(String),
 }
 
@@ -34,23 +34,23 @@ impl From<String> for Failure {
     }
 }
 
-/// A write of one version.
+/// The ownership rules for a write in one version.
 pub struct Updater<'a> {
-    /// The version of the request, in which objects are given.
+    /// The version of the request, which is that of the given objects.
     pub api_version: &'a str,
-    /// What it cannot own.
+    /// Fields that the writer cannot own, for example `status`.
     pub reset: Reset<'a>,
-    /// Schemas and conversions.
+    /// The schemas and conversions of the resource.
     pub versions: &'a dyn Versions,
 }
 
 impl<'a> Updater<'a> {
-    /// The type of objects of `api_version`, when that version exists.
+    /// Returns the type of objects of `api_version`, or `None` if the version does not exist.
     pub fn root(&self, api_version: &str) -> Option<Type<'a>> {
         self.versions.schema(api_version).map(Type::root)
     }
 
-    /// Brings every set in line with today's schemas: what was granular may be one unit now.
+    /// Adjusts all field sets to the schemas of their versions.
     ///
     /// # Errors
     /// `live` has a field that the version of a manager does not declare.
@@ -70,7 +70,8 @@ impl<'a> Updater<'a> {
         Ok(())
     }
 
-    /// Takes what changed from `old` to `new` from everybody but `writer`.
+    /// Removes the changes from `old` to `new` from all managers except `writer`. Without `force`, fields that another
+    /// manager owns are conflicts.
     fn take(
         &self,
         old: &Value,
@@ -84,7 +85,7 @@ impl<'a> Updater<'a> {
         let compared = Comparison::of(old, new, root).map_err(failed)?.without(self.reset);
         let mut others: BTreeMap<String, Comparison> = BTreeMap::new();
         let mut conflicts = Conflicts::new();
-        // Versions that do not exist any more own nothing.
+        // Ownership in versions that do not exist is dropped.
         managers.retain(|id, owned| writer == Some(id) || self.root(&owned.api_version).is_some());
         for (id, owned) in managers.iter().filter(|(id, _)| writer != Some(*id)) {
             let version = owned.api_version.as_str();
@@ -121,7 +122,8 @@ impl<'a> Updater<'a> {
         Ok(compared)
     }
 
-    /// `object` in another version, if it exists. Error: the object has what that version does not declare.
+    /// Converts `object` to another version, or returns `None` if it does not exist. The object must not have fields
+    /// that the version does not declare.
     fn converted(
         &self,
         object: &Value,
@@ -135,7 +137,7 @@ impl<'a> Updater<'a> {
         Ok(Some(converted))
     }
 
-    /// A write of the whole object by any means but apply. Returns what the writer owns by it.
+    /// Records a write of the whole object that is not an apply. Returns the fields that the writer owns by it.
     pub fn update(&self, live: &Value, new: &Value, managers: &mut Managers) -> Result<FieldSet, Failure> {
         self.reconcile(live, managers)?;
         let comparison = self.take(live, new, managers, None, true)?;
@@ -144,7 +146,7 @@ impl<'a> Updater<'a> {
         Ok(set)
     }
 
-    /// Applies `config` to `live`. Returns the new object, or `None` when it is the same.
+    /// Applies `config` to `live`. Returns the new object, or `None` if nothing changes.
     pub fn apply(
         &self,
         live: &Value,
@@ -172,15 +174,15 @@ impl<'a> Updater<'a> {
         Ok((*live != new).then_some(new))
     }
 
-    /// Whether something that was applied last time is not in `set` (in another version, it may be).
+    /// Returns whether `set` may lack fields of the last apply. In another version, it may.
     fn leaves_out(&self, last: &Owned, set: &FieldSet) -> bool {
         last.api_version != self.api_version || !last.set.difference(set).is_empty()
     }
 
-    /// Removes what the applier applied last time, not this time, and nobody else claims.
+    /// Removes the fields that the applier applied last time but not this time, and that no other manager owns.
     ///
     /// # Errors
-    /// The version of the last time does not declare a field that there is now.
+    /// The version of the last apply does not declare a field of the object.
     fn prune(&self, merged: Value, managers: &Managers, last: &Owned) -> Result<Value, String> {
         let version = last.api_version.as_str();
         let (Some(root), Some(converted)) = (self.root(version), self.to(&merged, version)) else {
@@ -204,13 +206,14 @@ impl<'a> Updater<'a> {
         self.versions.convert(object, version)
     }
 
-    /// Adds back what anybody owns, the applier's new configuration included. The result is in `version`.
+    /// Adds back the fields that any manager owns, including the applier's new configuration. The result is in
+    /// `version`.
     fn add_back_owned(&self, merged: &Value, pruned: Value, version: &str, managers: &Managers) -> Value {
         let mut owned_at: BTreeMap<&str, FieldSet> = BTreeMap::new();
         for owned in managers.values() {
             owned_at.entry(&owned.api_version).or_default().extend(&owned.set);
         }
-        // First at the version itself: conversion may need what is owned there.
+        // The version itself comes first, because conversion may need fields that are owned there.
         let first = owned_at.remove_entry(version);
         let mut pruned = pruned;
         for (at, owned) in first.into_iter().chain(owned_at) {
@@ -231,15 +234,15 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// Adds back what was removed although the applier did not own it: what is below a removed field but somebody else's, or
-/// nobody's.
+/// Adds back fields that were removed although the applier did not own them: fields below a removed field that another
+/// manager or no manager owns.
 fn add_back_dangling(merged: &Value, pruned: &Value, last: &FieldSet, root: Type<'_>) -> Value {
     let kept = field_set(pruned, root).with_named_fields(Some(root));
     let all = field_set(merged, root).with_named_fields(Some(root));
     remove(merged, &all.difference(&kept).intersection(last), root)
 }
 
-/// What applying would be told.
+/// Returns the message of the 409 and its causes, each with a message and a field path.
 pub fn conflict_message(conflicts: &Conflicts) -> (String, Vec<(String, String)>) {
     let mut causes = Vec::new();
     let mut lines = Vec::new();

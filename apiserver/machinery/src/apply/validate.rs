@@ -1,4 +1,4 @@
-//! Whether a value can be walked by its type: the check that comes before any merge.
+//! Validation that a value matches its type, which precedes each merge.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::types::{Atom, ListAtom, MapAtom, ScalarType, Type};
 use crate::go::{go_syntax, go_text, go_type};
 use crate::schema::ListType;
 
-/// Checks `value`, of type `ty`. `allow_duplicates` is for objects that are stored already.
+/// Checks `value` against the type `ty`. Stored objects may have duplicate items (`allow_duplicates`).
 ///
-/// The error is one sentence or, for several, `errors:` and a line each.
+/// The error is one message, or `errors:` followed by one line for each error.
 pub fn validate(value: &Value, ty: Type<'_>, allow_duplicates: bool) -> Result<(), String> {
     let mut check = Check { allow_duplicates, path: Vec::new(), errors: Vec::new() };
     check.value(value, ty);
@@ -70,7 +70,7 @@ impl Check {
         for (index, item) in items.iter().enumerate() {
             let element = match path_element(list, index, item) {
                 Ok(element) => element,
-                // Nothing below can be named either.
+                // Items after this one cannot be named either.
                 Err(message) => return self.error(&format!("element {index}: {message}")),
             };
             if list.list_type != ListType::Atomic && !self.allow_duplicates && !seen.insert(element.clone()) {

@@ -1,4 +1,4 @@
-//! Who writes, and what they come to own by it.
+//! The author of a write, and the ownership that an update gives them.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::updater::Updater;
 use super::validate;
 use super::versions::Versions;
 
-/// Metadata that nobody owns.
+/// Metadata that no manager owns.
 const UNOWNED: &[&[&str]] = &[
     &["apiVersion"],
     &["kind"],
@@ -27,15 +27,15 @@ const UNOWNED: &[&[&str]] = &[
     &["metadata", "resourceVersion"],
 ];
 
-/// Who writes, what and when.
+/// The context of a write for the bookkeeping of field ownership.
 pub struct Writer<'a> {
     /// The field manager.
     pub manager: &'a str,
-    /// `group/version` of the request.
+    /// The `group/version` of the request.
     pub api_version: &'a str,
-    /// `status`, `scale`, or empty for the main path.
+    /// The subresource, for example `status` or `scale`, or empty for the main resource.
     pub subresource: &'a str,
-    /// What the strategy of the path resets.
+    /// The fields that the strategy of the path resets.
     pub reset: Reset<'a>,
     /// The time of the write.
     pub now: DateTime<Utc>,
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         self.versions.schema(self.api_version).map_or(Type::Deduced, Type::root)
     }
 
-    /// An object of the same kind with nothing set.
+    /// Returns an empty object of the same kind as `like`.
     pub(super) fn empty_object(&self, like: &Value) -> Value {
         let mut object = match self.versions.empty_object(self.api_version) {
             Some(Value::Object(object)) => zero_values(object),
@@ -76,11 +76,11 @@ impl<'a> Writer<'a> {
         Value::Object(object)
     }
 
-    /// Adds what an update changed to what `manager` owns.
+    /// Records the changes of an update as fields of `manager`.
     pub(super) fn record(&self, live: &Value, new: &Value, managers: &mut Managers, manager: &str) {
         let root = self.root();
-        // Where an object cannot be walked by its type (it was stored in a version with other types), rather nobody owns
-        // anything than somebody what is not theirs.
+        // An object may not match its type, because it was stored in a version with other types. All ownership is then
+        // dropped, since no ownership is better than wrong ownership.
         let refused = managers.values().any(|owned| self.versions.refusal(&owned.api_version).is_some());
         if refused || types_fail(live, root) || types_fail(new, root) {
             managers.clear();
@@ -113,7 +113,7 @@ pub(super) fn without_unowned(mut set: FieldSet) -> FieldSet {
     set
 }
 
-/// What of `object` is a zero value, or a struct of such.
+/// Returns the fields of `object` that are zero values or objects of zero values.
 fn zero_values(object: Map<String, Value>) -> Map<String, Value> {
     let zero = |(name, value)| match value {
         Value::Object(fields) => Some((name, Value::Object(zero_values(fields)))),

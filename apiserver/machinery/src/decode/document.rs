@@ -1,30 +1,31 @@
-//! A decoded document.
+//! Decoded documents.
 
 use serde_json::Value;
 
-/// What a document was written in.
+/// The format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// JSON
+    /// JSON.
     Json,
-    /// YAML
+    /// YAML.
     Yaml,
 }
 
 /// A decoded document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
-    /// The document. For a field that is given twice, the last one.
+    /// The document. Of duplicate fields it has the last value.
     pub value: Value,
-    /// What strict decoding objects to, in order of appearance: `duplicate field "spec.a"`, or from YAML
-    /// `line 7: key "a" already set in map`. As they are, these are warnings.
+    /// The errors of strict decoding in order of appearance, each usable as a warning: `duplicate field "spec.a"`, or
+    /// for YAML `line 7: key "a" already set in map`.
     pub problems: Vec<String>,
-    /// What the document was written in.
+    /// The format of the document.
     pub format: Format,
 }
 
 impl Decoded {
-    /// The problems as one error text, without `strict decoding error: ` in front; `None` when there are none.
+    /// Returns the problems as one error text without the prefix `strict decoding error: `, or `None` without any
+    /// problem.
     pub fn strict_error(&self) -> Option<String> {
         match (self.problems.is_empty(), self.format) {
             (true, _) => None,
@@ -36,10 +37,11 @@ impl Decoded {
     }
 }
 
-/// What is said of a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
+/// The error for a document whose paths are longer than [`MAX_PATHS_TEXT`](crate::limits::MAX_PATHS_TEXT).
 pub(super) const LONG_PATHS: &str = "the names above its fields are too long for so many fields";
 
-/// Writes an integral float as an integer, as it comes back from any Go program: `1.0` is `1`.
+/// Converts a float to a JSON number. An integral float becomes an integer, as after a round trip through Go: `1.0`
+/// becomes `1`.
 pub fn number(value: f64) -> Value {
     // Beyond 2^63 there is no integer; these bounds are exact.
     if value.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) {

@@ -1,5 +1,5 @@
-//! A JSON reader that reports duplicate fields with their path, reads numbers as Go's API machinery does, and words its
-//! errors as Go's decoder.
+//! A JSON parser that reports duplicate fields with their paths, converts numbers as Go's API machinery does, and has
+//! the error messages of Go's decoder.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::document::{Decoded, Format, LONG_PATHS, number};
 use super::problems::Problems;
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT};
 
-/// Decodes one JSON document. The error is a sentence as Go's decoder words it.
+/// Decodes one JSON document. The error is a message of Go's decoder.
 pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
     let mut reader = Reader::new(bytes);
     let value = reader.value()?;
@@ -25,7 +25,7 @@ pub fn json(bytes: &[u8]) -> Result<Decoded, String> {
 const END: &str = "unexpected end of JSON input";
 
 enum Step {
-    /// Where the name stands in the text, behind its opening quote.
+    /// The offset of the field name in the text, after its opening quote.
     Field(usize),
     Index(usize),
 }
@@ -35,7 +35,7 @@ struct Reader<'a> {
     position: usize,
     depth: usize,
     path: Vec<Step>,
-    /// Bytes of the names in `path`, and of those of every value so far.
+    /// The number of bytes of the names in `path`; `lengths` is the sum of this number over all values so far.
     length: usize,
     lengths: usize,
     problems: Problems,
@@ -50,7 +50,7 @@ fn invalid(byte: u8, context: &str) -> String {
     format!("invalid character {shown} {context}")
 }
 
-/// The path as `spec.items[0].name`.
+/// Formats the path, for example `spec.items[0].name`.
 fn written(bytes: &[u8], path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes that the field at the current path was there already.
+    /// Records a duplicate field at the current path.
     fn duplicate(&mut self) {
         let Self { bytes, path, problems, .. } = self;
         problems.note_once(|| written(bytes, path));
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                 byte => return Err(invalid(byte, "in numeric literal")),
             }
         }
-        // A zero stands alone.
+        // No digit may follow a leading zero.
         if self.bytes[self.position - 1] != b'0' {
             self.digits();
         }
@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The rest of a string, after its opening quote.
+    /// Parses the rest of a string after its opening quote.
     fn string(&mut self) -> Result<String, String> {
         let mut text: Vec<u8> = Vec::new();
         loop {
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A code point; half of a surrogate pair alone is replaced.
+    /// Parses a code point. An unpaired surrogate is replaced.
     fn unicode(&mut self) -> Result<char, String> {
         let first = self.hex()?;
         if (0xd800..0xdc00).contains(&first) && self.bytes[self.position..].starts_with(b"\\u") {

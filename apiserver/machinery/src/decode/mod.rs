@@ -1,4 +1,4 @@
-//! Request bodies and manifests: JSON and YAML, strictly read.
+//! Strict decoding of request bodies and manifests in JSON and YAML.
 
 mod document;
 mod json;
@@ -11,11 +11,12 @@ pub use self::json::json;
 pub use self::problems::Problems;
 pub use self::yaml::{yaml, yaml_documents};
 
-/// Reads JSON that this server wrote itself, which is no deeper than what was let in. `serde_json` alone stops at 127 levels, which is
-/// less than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), and whoever reads with it would lose an object that was accepted.
+/// Parses JSON that this server wrote, which is no deeper than accepted requests. `serde_json` refuses more than 127
+/// levels by default, fewer than [`MAX_DEPTH`](crate::limits::MAX_DEPTH), so it would fail to read objects that were
+/// accepted.
 ///
 /// # Errors
-/// It is not JSON, or not of the type.
+/// The text is not JSON, or does not have the type `T`.
 pub fn own<'t, T: serde::Deserialize<'t>>(text: &'t [u8]) -> serde_json::Result<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     deserializer.disable_recursion_limit();

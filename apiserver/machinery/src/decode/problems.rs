@@ -1,11 +1,11 @@
-//! What strict decoding objects to, up to a number of problems and of bytes.
+//! The errors of strict decoding, limited in number and size.
 
 use crate::limits::{MAX_DECODE_PROBLEMS, MAX_DECODE_PROBLEMS_TEXT};
 
-/// The paths of fields that are wrong, the first ones.
+/// The first paths of fields with errors.
 ///
-/// Invariant: what is spent on them does not grow with the document: a path can be as long as the document, and there can be as many
-/// as it has fields.
+/// Invariant: their cost does not grow with the document, although a path can be as long as the document and each field
+/// can have an error.
 #[derive(Debug, Default)]
 pub struct Problems {
     paths: Vec<String>,
@@ -13,12 +13,12 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Whether another one is written down.
+    /// Returns whether another path will be recorded.
     pub fn has_room(&self) -> bool {
         self.paths.len() < MAX_DECODE_PROBLEMS && self.bytes < MAX_DECODE_PROBLEMS_TEXT
     }
 
-    /// Writes down the path that `path` makes, which is not called when there is no more room.
+    /// Records the path that `path` returns. `path` is not called if the limit is reached.
     pub fn note(&mut self, path: impl FnOnce() -> String) {
         if self.has_room() {
             let path = path();
@@ -27,7 +27,7 @@ impl Problems {
         }
     }
 
-    /// As [`Self::note`], once for each path.
+    /// Records a path like [`Self::note`], unless it is recorded already.
     pub fn note_once(&mut self, path: impl FnOnce() -> String) {
         if self.has_room() {
             let path = path();
@@ -38,7 +38,7 @@ impl Problems {
         }
     }
 
-    /// The paths, in the order in which they were found.
+    /// Returns the paths in the order in which they were found.
     pub fn into_paths(self) -> Vec<String> {
         self.paths
     }

@@ -1,4 +1,5 @@
-//! YAML documents as JSON values. Aliases and depth are limited; duplicate keys are reported, the last one counts.
+//! Decoding of YAML documents to JSON values. Aliases and depth are limited. Duplicate keys are reported, and the last
+//! one wins.
 
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
@@ -6,7 +7,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 use super::document::{Decoded, Format, LONG_PATHS, number};
 use crate::limits::{MAX_DEPTH, MAX_PATHS_TEXT, MAX_YAML_ALIASES, MAX_YAML_NODES, MAX_YAML_TEXT};
 
-/// Decodes the first YAML document. The error is a sentence with the line.
+/// Decodes the first YAML document that is not empty. The error is a message with the line.
 pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: invalid UTF-8: {error}"))?;
     if text.starts_with('\t') {
@@ -19,14 +20,14 @@ pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     )
 }
 
-/// Decodes every document of a multi-document YAML text that is not empty, each with the line it begins on (from 1).
-/// The error is a sentence with the line in the whole text.
+/// Decodes all documents of a YAML text that are not empty, each with its first line (from 1). The error is a message
+/// with the line in the whole text.
 pub fn yaml_documents(text: &str) -> Result<Vec<(usize, Decoded)>, String> {
     let documents = split(text).into_iter().filter(|(_, document)| !is_blank(document));
     documents.map(|(line, document)| Ok((line, decode(document, line)?))).collect()
 }
 
-/// Cuts at `---` lines: (first line, document).
+/// Splits the text at `---` lines. Returns the first line and the text of each document.
 fn split(text: &str) -> Vec<(usize, &str)> {
     let mut documents = Vec::new();
     let (mut start, mut first_line, mut position) = (0, 1, 0);
@@ -84,7 +85,8 @@ fn decode(document: &str, first_line: usize) -> Result<Decoded, String> {
     Ok(Decoded { value, problems, format: Format::Yaml })
 }
 
-/// Numbers as JSON bodies have them. Counts the bytes of the names above each value (`length`) into `lengths`.
+/// Normalizes numbers as for JSON bodies. `length` is the number of bytes of the names above the value, and `lengths`
+/// sums it up over all values.
 fn normalise(value: &mut Value, length: usize, lengths: &mut usize) -> Result<(), String> {
     *lengths += length;
     if *lengths > MAX_PATHS_TEXT {

@@ -1,8 +1,10 @@
-//! YAML syntax errors in the words of go-yaml, which people know from kubectl.
+//! Translation of YAML syntax errors to the messages of go-yaml, which users know from kubectl.
 //!
-//! Both parsers descend from libyaml and find the same mistakes; ours says more about where it was, and counts lines differently.
+//! Both parsers descend from libyaml and find the same errors. The parser of this crate reports more detail about the
+//! place and counts lines differently.
 
-/// The error of our parser at `line` (from 1) of a text whose document begins on `first_line`, as go-yaml has it.
+/// Translates an error of this crate's parser. `line` (from 1) is a line of the whole text, and the document begins on
+/// `first_line`.
 pub(super) fn syntax_error(message: &str, document: &str, line: usize, first_line: usize) -> String {
     let lines = document.lines().count();
     let (words, place) = match message {
@@ -21,20 +23,20 @@ pub(super) fn syntax_error(message: &str, document: &str, line: usize, first_lin
         _ => known(message, line),
     };
     match place {
-        // Both say nothing about the first line; the parser counts from 0.
+        // Neither message contains the first line. go-yaml's parser counts lines from 0.
         Place::Parsed(0 | 1) | Place::Scanned(0 | 1) => format!("yaml: {words}"),
         Place::Parsed(line) => format!("yaml: line {}: {words}", line - 1),
         Place::Scanned(line) => format!("yaml: line {line}: {words}"),
     }
 }
 
-/// Which part of go-yaml finds a mistake, and the line (from 1).
+/// The part of go-yaml that finds an error, with the line (from 1).
 enum Place {
     Parsed(usize),
     Scanned(usize),
 }
 
-/// Our parser's words, and go-yaml's; found by its parser rather than its scanner.
+/// Messages of this crate's parser, with those of go-yaml's parser.
 const PARSED: [(&str, &str); 6] = [
     ("did not find expected node content", "did not find expected node content"),
     ("did not find expected key", "did not find expected key"),
@@ -44,7 +46,7 @@ const PARSED: [(&str, &str); 6] = [
     ("did not find expected <document start>", "did not find expected <document start>"),
 ];
 
-/// The same for the scanner.
+/// Messages of this crate's parser, with those of go-yaml's scanner.
 const SCANNED: [(&str, &str); 6] = [
     ("simple key expected ':'", "could not find expected ':'"),
     ("mapping values are not allowed", "mapping values are not allowed in this context"),
@@ -61,7 +63,7 @@ fn known(message: &str, line: usize) -> (&str, Place) {
     match (find(&PARSED), find(&SCANNED)) {
         (Some(words), _) => (words, Place::Parsed(line)),
         (None, Some(words)) => (words, Place::Scanned(line)),
-        // `while scanning a quoted scalar, found unknown escape character`: go-yaml leaves the first half out.
+        // go-yaml omits the first half of `while scanning a quoted scalar, found unknown escape character`.
         (None, None) => {
             let words = message.strip_prefix("while ").and_then(|rest| rest.split_once(", "));
             (words.map_or(message, |(_, words)| words), Place::Scanned(line))
@@ -69,7 +71,7 @@ fn known(message: &str, line: usize) -> (&str, Place) {
     }
 }
 
-/// What was missing when a text ends inside brackets.
+/// Returns the message for a document that ends inside brackets.
 fn unfinished(document: &str) -> &'static str {
     let text = document.trim_end();
     if text.ends_with(['[', '{', ',']) || text.ends_with(':') {

@@ -1,5 +1,5 @@
-//! JSON patch (RFC 6902), with the extensions of `gopkg.in/evanphx/json-patch.v4` that clients rely on: negative indices, and
-//! `replace` of a missing member that adds it.
+//! JSON patch (RFC 6902) with the extensions of `gopkg.in/evanphx/json-patch.v4` that clients rely on: negative
+//! indices, and `replace` of a missing member, which adds it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::limits::{
 };
 use crate::status::Status;
 
-/// Checks the types of operations as Go's decoder does, and answers what strict decoding says of their unknown fields.
+/// Checks the types of the operations like Go's decoder. Returns the errors of strict decoding for unknown fields.
 pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     for (index, operation) in operations.iter().enumerate() {
@@ -35,8 +35,9 @@ pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
     Ok(unknown)
 }
 
-/// Applies `operations` in order; `written` has them with their numbers as they were written, for tests. Errors: 413 for too many, for copies that are too large or an object that becomes too deep, 422
-/// for one that does not fit.
+/// Applies `operations` in order. `written` has the same operations with numbers as written, for `test`. Errors: 413
+/// for too many operations, too large copies or an object that becomes too deep; 422 for an operation that does not fit
+/// the object.
 pub fn apply(mut object: Value, operations: &[Value], written: &[Value]) -> Result<Value, Status> {
     if operations.len() > MAX_JSON_PATCH_OPERATIONS {
         return Err(Status::too_large(format!(
@@ -48,14 +49,15 @@ pub fn apply(mut object: Value, operations: &[Value], written: &[Value]) -> Resu
     for (at, operation) in operations.iter().enumerate() {
         growth.check(&object, operation)?;
         let written = written.get(at).unwrap_or(operation);
-        // kube-apiserver does not tell which operation failed, nor why.
+        // The message of kube-apiserver names neither the operation nor the reason.
         apply_one(&mut object, operation, written).ok_or_else(Status::patch_does_not_fit)?;
     }
     Ok(object)
 }
 
-/// Few operations can make an object very large, or very deep: every copy can double it. What a patch looks at and puts under long
-/// names is counted, too: both could be everything, for each operation.
+/// Counters that limit the growth of an object. Each copy can double an object, so few operations could make it very
+/// large or deep. The values that operations read, and the lengths of the paths that they put values under, are
+/// counted, too, because each operation could concern the whole object.
 #[derive(Default)]
 struct Growth {
     copied: usize,
@@ -101,7 +103,7 @@ impl Growth {
     }
 }
 
-/// Levels of objects and lists, and how many values there are.
+/// Returns the depth of a value and the number of values in it.
 fn measure(value: &Value) -> (usize, usize) {
     let add = |(levels, values): (usize, usize), below: &Value| {
         let (deeper, more) = measure(below);
@@ -126,7 +128,7 @@ fn apply_one(object: &mut Value, operation: &Value, written: &Value) -> Option<(
             add(object, &path, value)
         }
         "copy" => {
-            // A member that is not there is copied as null.
+            // A missing member is copied as null.
             let value = member(object, &from()?)?.cloned().unwrap_or_default();
             add(object, &path, value)
         }
@@ -140,8 +142,8 @@ fn apply_one(object: &mut Value, operation: &Value, written: &Value) -> Option<(
     }
 }
 
-/// A JSON pointer, unescaped. What stands before the first slash is not looked at; a text without one points nowhere, and the
-/// empty one at everything.
+/// An unescaped JSON pointer. The text before the first slash is ignored, a text without a slash is invalid, and the
+/// empty text points to the whole document.
 struct Pointer(Vec<String>);
 
 impl Pointer {
@@ -178,8 +180,8 @@ fn get<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     path.0.iter().try_fold(object, |value, token| child(value, token))
 }
 
-/// What `path` names: `None` when its container is not there or its index is out of range, `Some(None)` for a member that an
-/// object lacks.
+/// Returns the value at `path`. `None` means that its container is missing or its index is out of range, `Some(None)`
+/// that an object lacks the member.
 fn member<'a>(object: &'a Value, path: &Pointer) -> Option<Option<&'a Value>> {
     let (last, parents) = path.0.split_last()?;
     let container = parents.iter().try_fold(object, |value, token| child(value, token))?;
@@ -189,7 +191,7 @@ fn member<'a>(object: &'a Value, path: &Pointer) -> Option<Option<&'a Value>> {
     }
 }
 
-/// The container of what `path` names, and its last token.
+/// Returns the container of the value at `path`, and the last token.
 fn parent<'a, 'p>(object: &'a mut Value, path: &'p Pointer) -> Option<(&'a mut Value, &'p str)> {
     let (last, parents) = path.0.split_last()?;
     let container = parents.iter().try_fold(object, |value, token| match value {
@@ -208,7 +210,7 @@ fn add(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
         (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
         (Value::Array(items), "-") => items.push(value),
         (Value::Array(items), token) => {
-            // A negative index counts from behind the last item.
+            // For insertion, a negative index counts from behind the last item.
             let position = index(token, items.len() + usize::from(token.starts_with('-')))?;
             if position > items.len() {
                 return None;

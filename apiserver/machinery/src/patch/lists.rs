@@ -1,4 +1,4 @@
-//! Merging lists of a strategic merge patch, and their order.
+//! Merging and ordering of lists for strategic merge patches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,23 +9,23 @@ use crate::go::{go_text, go_type};
 use crate::schema::Schema;
 use crate::status::Status;
 
-/// What is known of a list.
+/// The properties of a list field.
 pub struct List<'a> {
-    /// The field's name.
+    /// The name of the field.
     pub name: &'a str,
-    /// The schema of its items.
+    /// The schema of the items.
     pub items: Option<&'a Schema>,
-    /// The merge key; empty for scalars.
+    /// The merge key, or empty for scalars.
     pub key: &'a str,
 }
 
-/// `found` without the scalars in `items`.
+/// Returns `found` without the scalars in `items`.
 pub fn without(found: Vec<Value>, items: &[Value]) -> Vec<Value> {
     let gone = Places::new(items, "");
     found.into_iter().filter(|item| gone.of(item).is_none()).collect()
 }
 
-/// `patch` merged into `original`.
+/// Merges `patch` into `original`.
 pub fn merge(original: Vec<Value>, patch: Vec<Value>, list: &List<'_>) -> Result<Vec<Value>, Status> {
     let (maps, scalars): (Vec<&Value>, Vec<&Value>) =
         original.iter().chain(&patch).partition(|item| item.is_object());
@@ -66,7 +66,7 @@ fn no_merge_key(item: &Map<String, Value>, key: &str) -> Status {
     Status::generic(format!("map: {item} does not contain declared merge key: {key}"))
 }
 
-/// Carries out the items that are directives: (original, patch without them).
+/// Executes the items of the patch that are directives. Returns the original and the patch without directives.
 fn special_items(
     mut original: Vec<Value>,
     patch: Vec<Value>,
@@ -99,7 +99,7 @@ fn special_items(
     Ok(if replace { (Vec::new(), rest) } else { (original, rest) })
 }
 
-/// The index of each item in a list, by its merge key, or by its value in a list without one. Of equal items, the first counts.
+/// The index of each item of a list by its merge key, or by its value without a key. Of equal items, the first counts.
 struct Places<'k> {
     key: &'k str,
     found: HashMap<String, usize>,
@@ -130,13 +130,13 @@ impl<'k> Places<'k> {
     }
 }
 
-/// What stands where a list should.
+/// Returns the error for a value that should be a list.
 pub fn no_list(value: &Value) -> Status {
     let found = if value.is_null() { "%!s(<nil>)" } else { go_type(value) };
     Status::generic(format!("expected a []interface {{}}, but received a {found}"))
 }
 
-/// Whether `order` has the items of the patch that stay, in their order, and names what it orders by `key`.
+/// Checks that `order` contains the items of the patch in their order, and that its items have the merge key `key`.
 pub fn check_order(items: &[Value], order: &[Value], key: &str) -> Result<(), Status> {
     if !key.is_empty() {
         for (index, item) in order.iter().enumerate() {
@@ -168,11 +168,11 @@ pub fn check_order(items: &[Value], order: &[Value], key: &str) -> Result<(), St
     Ok(())
 }
 
-/// Brings `items` into order: those of `order` as it says, the others in the order that the server had, each put in
-/// before the first item that comes after it there.
+/// Sorts `items`: those in `order` as it says, the others in the server's order. Each of the others is inserted before
+/// the first item that follows it on the server.
 pub fn enforce_order(items: Vec<Value>, order: &[Value], server_order: &[Value], key: &str) -> Vec<Value> {
     let (order, server_order) = (Places::new(order, key), Places::new(server_order, key));
-    // With its place in the order, and in that of the server.
+    // Each item with its index in `order` and its index on the server.
     let placed = items.into_iter().map(|item| (order.of(&item), server_order.of(&item), item));
     let (mut ordered, mut others): (Vec<_>, Vec<_>) = placed.partition(|(place, _, _)| place.is_some());
     ordered.sort_by_key(|(place, ..)| *place);

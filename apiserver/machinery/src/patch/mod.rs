@@ -1,6 +1,6 @@
-//! The patch formats of the API: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch.
+//! The patch formats of the API: JSON patch (RFC 6902), merge patch (RFC 7386) and strategic merge patch.
 //!
-//! Errors follow `k8s.io/apiserver/pkg/endpoints/handlers/patch.go`.
+//! Errors are those of `k8s.io/apiserver/pkg/endpoints/handlers/patch.go`.
 
 mod json;
 mod lists;
@@ -17,16 +17,16 @@ use crate::decode;
 use crate::schema::Schema;
 use crate::status::Status;
 
-/// A patched object.
+/// The result of a patch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patched {
     /// The object after the patch.
     pub object: Value,
-    /// What strict decoding objects to in the patch itself, in order.
+    /// The errors of strict decoding of the patch itself, in order.
     pub problems: Vec<String>,
 }
 
-/// `object` after the JSON patch in `body` (JSON text).
+/// Applies the JSON patch in `body` (JSON text) to `object`.
 ///
 /// Errors: 400 for a malformed patch, 413 for too many operations, 422 for a patch that does not fit the object.
 pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
@@ -37,7 +37,7 @@ pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
         other => return Err(undecodable(go_mismatch(other, "[]handlers.jsonPatchOp"))),
     };
     let unknown = json::check_operations(operations).map_err(undecodable)?;
-    // Decoding takes 1.0 for 1, a test does not.
+    // Decoding converts 1.0 to 1, but `test` distinguishes them.
     let written: Vec<Value> = decode::own(body).unwrap_or_default();
     let object = json::apply(object.clone(), operations, &written)?;
     let problems = decoded.problems.into_iter().chain(unknown);
@@ -45,7 +45,7 @@ pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
     Ok(Patched { object, problems })
 }
 
-/// `object` after the merge patch in `body` (JSON text).
+/// Applies the merge patch in `body` (JSON text) to `object`.
 ///
 /// Errors: 400 for a malformed patch.
 pub fn merge_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
@@ -61,7 +61,7 @@ pub fn merge_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
     Ok(Patched { object, problems: decoded.problems })
 }
 
-/// `object` after the strategic merge patch in `body` (JSON text), by the merge keys and strategies of `schema`.
+/// Applies the strategic merge patch in `body` (JSON text) to `object`, by the merge keys and strategies of `schema`.
 ///
 /// Errors: 400 for a malformed patch, 422 or 500 for one that does not fit the object.
 pub fn strategic_merge_patch(object: &Value, body: &[u8], schema: &Schema) -> Result<Patched, Status> {
@@ -74,7 +74,7 @@ pub fn strategic_merge_patch(object: &Value, body: &[u8], schema: &Schema) -> Re
         other => return Err(Status::bad_request(go_mismatch(other, "map[string]interface {}"))),
     };
     let mut object = strategic::apply(object, patch, schema)?;
-    // What the patch says of its kind means nothing.
+    // A patch cannot change `apiVersion` and `kind`.
     if let (Some(map), Some(before)) = (object.as_object_mut(), kind.as_object()) {
         for name in ["apiVersion", "kind"] {
             map.insert(name.to_owned(), before.get(name).cloned().unwrap_or_default());
@@ -83,19 +83,21 @@ pub fn strategic_merge_patch(object: &Value, body: &[u8], schema: &Schema) -> Re
     Ok(Patched { object, problems: decoded.problems })
 }
 
-/// 422 for a strategic merge patch whose result is no object of its kind: the message shows the patch, as Go does.
+/// Returns the 422 for a strategic merge patch whose result is not an object of its kind. Its message contains the
+/// patch in Go's format.
 pub fn unfit_strategic(body: &[u8], detail: &str) -> Status {
     let patch = decode::json(body).map(|decoded| decoded.value).unwrap_or_default();
     invalid(&crate::go::go_text(&patch), detail)
 }
 
-/// 422 for a patched object of a built-in kind (or not) that cannot be read as its kind.
+/// Returns the 422 for a patched object that cannot be decoded as its kind. Objects of built-in kinds are shown in Go's
+/// field order.
 pub fn invalid_result(object: &Value, built_in: bool, detail: &str) -> Status {
     let shown = if built_in { shown::built_in(object) } else { object.to_string() };
     invalid(&shown, detail)
 }
 
-/// RFC 7386.
+/// Merges `patch` into `target` according to RFC 7386.
 fn merge(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;

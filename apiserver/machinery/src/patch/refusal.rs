@@ -1,11 +1,12 @@
-//! The words for patches that do not fit.
+//! Errors for patches that do not fit their object.
 
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldErrorKind};
 use crate::status::Status;
 
-/// 422 for a patch whose result is no valid object of its kind; `shown` is the patch or the object as the message shows it.
+/// Returns the 422 for a patch whose result is not a valid object of its kind. `shown` is the patch or the object as
+/// text.
 pub fn invalid(shown: &str, detail: &str) -> Status {
     let error = FieldError::new(FieldErrorKind::Invalid, "patch", &shown.into(), detail);
     let mut status = Status::invalid("", "", "", &[error]);

@@ -1,4 +1,4 @@
-//! Objects as the message of a 422 shows them.
+//! The text form of objects in the message of a 422.
 
 use serde_json::{Map, Value};
 
@@ -25,8 +25,8 @@ const OWNER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "bl
 const MANAGED_FIELDS: [&str; 7] =
     ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
 
-/// JSON with the metadata in the order of Go's `ObjectMeta`, as objects of built-in kinds are written; what a patch touches
-/// is sorted, which the rest is anyway.
+/// Returns the JSON text with metadata in the order of Go's `ObjectMeta`, as for objects of built-in kinds. The other
+/// fields are sorted.
 pub fn built_in(object: &Value) -> String {
     let Value::Object(fields) = object else { return object.to_string() };
     map(fields, &[], &|name, value| match (name, value) {
@@ -35,7 +35,7 @@ pub fn built_in(object: &Value) -> String {
     })
 }
 
-/// JSON in the order of Go's `ObjectMeta`.
+/// Returns the JSON text of metadata in the order of Go's `ObjectMeta`.
 pub fn metadata(fields: &Map<String, Value>) -> String {
     map(fields, &METADATA, &|name, value| match (name, value) {
         ("ownerReferences", Value::Array(items)) => list(items, &OWNER),
@@ -55,7 +55,7 @@ fn list(items: &[Value], order: &[&str]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// The fields of `order` first, in that order, then the others.
+/// Writes the fields of `order` first, in that order, then the other fields.
 fn map(fields: &Map<String, Value>, order: &[&str], write: &dyn Fn(&str, &Value) -> String) -> String {
     let first = order.iter().filter_map(|name| fields.get_key_value(*name));
     let rest = fields.iter().filter(|(name, _)| !order.contains(&name.as_str()));

@@ -1,6 +1,6 @@
-//! Strategic merge patch: lists are merged by the keys and strategies that the types of built-in kinds declare.
+//! Strategic merge patch, which merges lists by the keys and strategies of the types of built-in kinds.
 //!
-//! Semantics follow `k8s.io/apimachinery/pkg/util/strategicpatch`.
+//! The semantics are those of `k8s.io/apimachinery/pkg/util/strategicpatch`.
 
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ELEMENT_ORDER: &str = "$setElementOrder/";
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList/";
 
-/// `object` after `patch`. Errors: 400 for a malformed patch, 422 for a result that is no object of the kind, 500 for
-/// what kube-apiserver does not classify.
+/// Applies `patch` to `object`. Errors: 400 for a malformed patch, 422 for a result that is not an object of the kind,
+/// 500 for errors that kube-apiserver does not classify.
 pub fn apply(object: &Value, patch: &Map<String, Value>, schema: &Schema) -> Result<Value, Status> {
     let original = object.as_object().cloned().unwrap_or_default();
     let patched = Value::Object(merge_map(original, patch.clone(), Some(schema), true)?);
@@ -30,7 +30,7 @@ pub fn apply(object: &Value, patch: &Map<String, Value>, schema: &Schema) -> Res
     Ok(patched)
 }
 
-/// The schema of the field `name`.
+/// Returns the schema of the field `name`.
 fn field<'a>(schema: Option<&'a Schema>, name: &str, root: bool) -> Option<&'a Schema> {
     if root && name == "metadata" {
         return Some(&OBJECT_META);
@@ -39,7 +39,7 @@ fn field<'a>(schema: Option<&'a Schema>, name: &str, root: bool) -> Option<&'a S
     schema.child(name)
 }
 
-/// The strategy of a field beside `retainKeys`.
+/// Returns the patch strategy of a field other than `retainKeys`.
 fn strategy(schema: Option<&Schema>) -> &str {
     let strategies = schema.and_then(|schema| schema.patch_strategy.as_deref()).unwrap_or_default();
     strategies.split(',').find(|strategy| *strategy != "retainKeys").unwrap_or_default()
@@ -51,7 +51,7 @@ fn merge_key(schema: Option<&Schema>) -> &str {
 
 pub(super) fn bad_directive(directive: &Value, patch: &Map<String, Value>) -> Status {
     let patch = go_text(&Value::Object(patch.clone()));
-    // Go's %s says so when it is given something else.
+    // This is the output of Go's `%s` for other types.
     let directive = match directive {
         Value::String(text) => text.clone(),
         Value::Null => "%!s(<nil>)".to_owned(),
@@ -96,7 +96,7 @@ pub(super) fn merge_map(
             (Some(Value::Array(found)), Value::Array(items)) if strategy(below) == "merge" => {
                 Some(Value::Array(lists::merge(found, items, &list(name, below))?))
             }
-            // Directives mean nothing in a list that is replaced: they are fields that its items don't have.
+            // A list that is replaced keeps its directives as fields, which its items do not have.
             (Some(Value::Array(_)), Value::Array(items)) => Some(Value::Array(items)),
             (_, value) => without_directives(value),
         };
@@ -112,7 +112,7 @@ fn list<'a>(name: &'a str, schema: Option<&'a Schema>) -> lists::List<'a> {
     lists::List { name, items, key: merge_key(schema) }
 }
 
-/// A map that is deleted as a whole goes, as Go's types leave empty maps out.
+/// Merges a map field. Returns `None` if the patch deletes the map.
 fn merge_field(
     found: Map<String, Value>,
     fields: Map<String, Value>,
@@ -126,7 +126,7 @@ fn merge_field(
     Ok((!deleted).then_some(Value::Object(merged)))
 }
 
-/// What a patch adds: without its directives and nulls. `None` when it asks for deletion.
+/// Returns a value that a patch adds, without directives and nulls, or `None` if it asks for deletion.
 pub(super) fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
@@ -146,7 +146,7 @@ pub(super) fn without_directives(value: Value) -> Option<Value> {
     }
 }
 
-/// `$retainKeys`: fields that are not named go.
+/// Executes `$retainKeys`, which removes all fields that it does not name.
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Status> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || Status::bad_request("invalid patch format of retainKeys");
@@ -164,7 +164,7 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
     Ok(())
 }
 
-/// `$setElementOrder/x`: the list `x` is merged and then brought into that order.
+/// Executes `$setElementOrder/x`, which merges the list `x` and sorts it.
 fn set_element_order(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Whether a patched object can be one of its built-in kind: the check that Go's types are.
+//! Type check of a patched object, in place of the conversion to Go types.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use crate::apply::types::OBJECT_META;
 use crate::go::go_type;
 use crate::schema::{Kind, Schema};
 
-/// Checks the types of `value`. The error is a sentence, as Go's converter words it.
+/// Checks the types of `value`. The error is a message of Go's converter.
 pub fn check(value: &Value, schema: &Schema, root: bool) -> Result<(), String> {
     if value.is_null() || schema.int_or_string || schema.preserve_unknown_fields {
         return Ok(());
     }
     let cannot_restore = |wanted: &str| Err(format!("cannot restore {wanted} from {}", go_kind(value)));
-    // Go converts between numbers and from numbers to texts, in principle; of the rest it says nothing more.
+    // Go can convert between numbers, and from numbers to strings. The message for all other types is shorter.
     let unrecognized = |wanted: &str| Err(format!("unrecognized type: {wanted}"));
     let cannot_convert = |wanted: &str| Err(format!("cannot convert {} to {wanted}", go_type(value)));
     match (schema.kind, value) {

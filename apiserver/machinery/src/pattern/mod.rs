@@ -1,4 +1,4 @@
-//! Regular expressions of Go's dialect (RE2): compiled, shared, and limited in size.
+//! Regular expressions of Go's dialect (RE2): compiled, shared between schemas, and limited in size.
 
 mod size;
 mod syntax;
@@ -12,7 +12,7 @@ use regex::Regex;
 pub use self::size::size;
 use crate::limits::{MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, MAX_SHARED_PATTERNS};
 
-/// A pattern, compiled when first needed. Equality and cloning ignore it: it derives from the schema.
+/// A pattern that is compiled at its first use. Equality and cloning ignore it, because it derives from the schema.
 #[derive(Debug, Default)]
 pub struct Matcher(OnceLock<Option<Arc<Regex>>>);
 
@@ -29,22 +29,24 @@ impl PartialEq for Matcher {
 }
 
 impl Matcher {
-    /// Whether the text matches somewhere. A pattern that does not compile matches nothing
-    /// (CustomResourceDefinitions with one are refused).
+    /// Returns whether the pattern matches somewhere in the text. A pattern that does not compile matches nothing;
+    /// CustomResourceDefinitions with such patterns are refused.
     pub fn is_match(&self, pattern: &str, text: &str) -> bool {
         self.0.get_or_init(|| shared(pattern).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
     }
 }
 
-/// Patterns of schemas: many fields have the same one, and compiling it costs a hundred times what matching does.
+/// Compiled patterns of schemas. Many fields have the same pattern, and compiling one takes about a hundred times as
+/// long as matching.
 static SHARED: Mutex<BTreeMap<String, Arc<Regex>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
-    /// States that this thread may still compile; `None` where it need not count.
+    /// The number of states that this thread may still compile, or `None` without a limit.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Runs `work`, which compiles no more than [`MAX_PATTERNS_SIZE`] states; the patterns beyond do not compile.
+/// Runs `work` with a limit of [`MAX_PATTERNS_SIZE`] states for all patterns that it compiles. Patterns beyond the
+/// limit fail to compile.
 pub fn limited<T>(work: impl FnOnce() -> T) -> T {
     LEFT.set(Some(MAX_PATTERNS_SIZE));
     let done = work();
@@ -52,7 +54,8 @@ pub fn limited<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// As [`compile`], once for all that use the same pattern. For patterns of schemas and rules, not for those of requests.
+/// Compiles a pattern like [`compile`] and caches it. The cache is for patterns of schemas and rules, not for those of
+/// requests.
 pub fn shared(pattern: &str) -> Result<Arc<Regex>, Box<regex::Error>> {
     let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = lock().get(pattern) {
@@ -75,11 +78,11 @@ fn too_large() -> Box<regex::Error> {
     Box::new(regex::Error::CompiledTooBig(usize::try_from(MAX_PATTERN_SIZE).unwrap_or(usize::MAX)))
 }
 
-/// Compiles a pattern of Go's dialect (RE2). Go's `\z` is the same here, `\Q...\E` is written out,
-/// and classes (`\d`, `\w`, `\s`, `\b`, `(?i)`) are ASCII-only there.
+/// Compiles a pattern of Go's dialect (RE2). It quotes the text in `\Q...\E` itself, and restricts classes (`\d`, `\w`,
+/// `\s`) to ASCII, as in Go. `\z` has the same meaning in both dialects.
 ///
 /// # Errors
-/// It is no pattern, or larger than [`MAX_PATTERN_SIZE`].
+/// The pattern is invalid, or larger than [`MAX_PATTERN_SIZE`].
 pub fn compile(pattern: &str) -> Result<Regex, Box<regex::Error>> {
     if size(pattern) > MAX_PATTERN_SIZE {
         return Err(too_large());
@@ -100,7 +103,7 @@ pub fn compile(pattern: &str) -> Result<Regex, Box<regex::Error>> {
     Regex::new(&written).map_err(Box::new)
 }
 
-/// Go's words for a pattern that does not compile; `None` for one that does.
+/// Returns Go's message for a pattern that does not compile, or `None` if it compiles.
 pub fn problem(pattern: &str) -> Option<String> {
     if pattern.is_empty() {
         return None;
@@ -136,7 +139,7 @@ fn ascii_class(pattern: &str, class: &str, ascii: &str) -> String {
                 None => out.push('\\'),
             },
             '[' if in_brackets && chars.peek() == Some(&':') => {
-                // `[:alpha:]` has a bracket of its own.
+                // `[:alpha:]` has its own closing bracket.
                 out.push('[');
                 for c in chars.by_ref() {
                     out.push(c);

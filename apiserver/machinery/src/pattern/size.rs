@@ -1,14 +1,14 @@
-//! How large a pattern becomes when it is compiled, told from its text: repetitions multiply what they repeat.
+//! An estimate of the size of a compiled pattern from its text, where repetitions multiply the size of their operand.
 
-/// Any character, or a class without some: as UTF-8 it is about so many states.
+/// Approximate number of states, in UTF-8, of any character or of a negated class.
 const ANY: u64 = 12;
-/// A class of Unicode.
+/// Approximate number of states of a Unicode class.
 const UNICODE: u64 = 800;
 
-/// About how many states the pattern has. Invariant: linear in the length of the pattern, whatever it says.
+/// Returns the approximate number of states of the pattern. Invariant: the time is linear in the length of any pattern.
 pub fn size(pattern: &str) -> u64 {
     let mut reader = Reader { chars: pattern.chars().collect(), at: 0 };
-    // The group that is read, and those around it.
+    // The current group, and the groups around it.
     let (mut group, mut around) = (Group::default(), Vec::new());
     while let Some(character) = reader.next() {
         match character {
@@ -31,7 +31,7 @@ pub fn size(pattern: &str) -> u64 {
     around.iter().fold(group.total(), |sum, group| sum.saturating_add(group.total()))
 }
 
-/// What stands in parentheses so far, and its last part, which a repetition is about.
+/// The size of a group so far. `last` is its last part, which a repetition multiplies.
 #[derive(Default)]
 struct Group {
     before: u64,
@@ -61,7 +61,8 @@ impl Reader {
         found
     }
 
-    /// `3}`, `3,}` or `3,5}`: the largest number; `None` when it is something else, which stays unread.
+    /// Parses `3}`, `3,}` or `3,5}` and returns the largest number. Returns `None` and consumes nothing if the text is
+    /// something else.
     fn repetition(&mut self) -> Option<u64> {
         let rest = self.chars.get(self.at..)?;
         let end = rest.iter().take(MAX_COUNT).position(|c| *c == '}')?;
@@ -72,7 +73,7 @@ impl Reader {
         Some(count)
     }
 
-    /// The rest of a class in brackets.
+    /// Parses the rest of a bracketed class and returns its size.
     fn class(&mut self) -> u64 {
         let mut size = 1;
         let mut first = true;
@@ -92,7 +93,7 @@ impl Reader {
         size
     }
 
-    /// What stands behind a backslash.
+    /// Parses the escape sequence after a backslash and returns its size.
     fn escape(&mut self) -> u64 {
         match self.next() {
             Some('p' | 'P') => {
@@ -108,7 +109,7 @@ impl Reader {
     }
 }
 
-/// Characters of a repetition's numbers.
+/// Maximum number of characters in the numbers of a repetition.
 const MAX_COUNT: usize = 24;
 
 #[cfg(test)]

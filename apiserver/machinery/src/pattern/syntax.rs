@@ -1,19 +1,20 @@
-//! What Go's `regexp/syntax` refuses in a pattern, in its words. It refuses less than other dialects offer, and more than ours does.
+//! Finds the syntax errors that Go's `regexp/syntax` reports in a pattern. The `regex` crate accepts some of these
+//! patterns.
 
-/// The largest count of a repetition, also of one within another.
+/// Maximum count of a repetition, where the counts of nested repetitions multiply.
 const MAX_REPEAT: u64 = 1000;
 
-/// The first error in a pattern. `None`: there is none of those that are looked for.
+/// Returns Go's message for the first error in a pattern, or `None` if this scan finds none.
 pub(super) fn error(pattern: &str) -> Option<String> {
     Scan { pattern, at: 0, operand: None, groups: Vec::new(), alternatives: 1 }.run().err()
 }
 
-/// What a repetition behind it would repeat.
+/// The operand of a repetition that may follow.
 #[derive(Clone, Copy)]
 struct Operand {
-    /// How often the most repeated part of it is repeated.
+    /// The product of nested repetition counts, at its most repeated part.
     times: u64,
-    /// Where the operator began that this is the result of.
+    /// Offset of the repetition operator whose result the operand is.
     operator: Option<usize>,
 }
 
@@ -25,9 +26,9 @@ struct Scan<'p> {
     pattern: &'p str,
     at: usize,
     operand: Option<Operand>,
-    /// Of each group that is open, what its parts before it are repeated at most.
+    /// For each open group, the highest product of repetition counts in the group around it so far.
     groups: Vec<u64>,
-    /// The same of the group that is read.
+    /// The highest product of repetition counts in the current group so far.
     alternatives: u64,
 }
 
@@ -93,7 +94,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// A group, or flags that hold from here on.
+    /// Parses the beginning of a group, or flags that apply from here on.
     fn open(&mut self, start: usize) -> Result<(), String> {
         let mut group = true;
         if self.rest().starts_with('?') {
@@ -118,7 +119,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Whether a group begins behind the flags.
+    /// Parses flags. Returns whether a group begins after them.
     fn flags(&mut self, start: usize) -> Result<bool, String> {
         let (mut any, mut negative) = (false, false);
         let text = &self.pattern[start..];
@@ -179,14 +180,15 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// A character of a class, where it is plain; `None` at the end of the pattern. `single`: a set of them is an error.
+    /// Parses a member of a class and returns its character, if it is a literal one. Returns `None` at the end of the
+    /// pattern. With `single`, an escape for several characters is an error.
     fn member(&mut self, single: bool) -> Option<Result<Option<char>, String>> {
         let (c, start) = (self.rest().chars().next()?, self.at);
         self.at += c.len_utf8();
         Some(if c == '\\' { self.escape(start, single).map(|()| None) } else { Ok(Some(c)) })
     }
 
-    /// What stands behind a backslash.
+    /// Parses the escape sequence after a backslash.
     fn escape(&mut self, start: usize, single: bool) -> Result<(), String> {
         let Some(c) = self.rest().chars().next() else {
             return Err("trailing backslash at end of expression: ``".to_owned());
@@ -250,7 +252,7 @@ fn regex_syntax_knows(class: &str) -> bool {
     regex::Regex::new(class).is_ok()
 }
 
-/// `{2}`, `{2,}` or `{2,5}` at the beginning: its length, the smaller and the larger number.
+/// Parses `{2}`, `{2,}` or `{2,5}` at the beginning. Returns its length, the minimum and the maximum.
 fn counts(text: &str) -> Option<(usize, u64, Option<u64>)> {
     let end = text.find('}')?;
     let number = |digits: &str| {

@@ -1,4 +1,4 @@
-//! Answers in `application/vnd.kubernetes.protobuf`.
+//! Encoding of responses in `application/vnd.kubernetes.protobuf`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,12 +10,13 @@ use crate::clock::parse_rfc3339;
 use crate::schema::Presence;
 use crate::types::{self, Field, FieldType, Type};
 
-/// Whether objects of this kind can be answered as protobuf.
+/// Returns whether objects of this kind can be encoded as protobuf.
 pub fn is_known(api_version: &str, kind: &str) -> bool {
     find(api_version, kind).is_some()
 }
 
-/// An object, or a list of objects, as `k8s\0` followed by a `runtime.Unknown`; `None` for a kind that has no message here.
+/// Encodes an object or a list as `k8s\0` followed by a `runtime.Unknown`. Returns `None` for a kind without a protobuf
+/// message.
 pub fn encode(object: &Value) -> Option<Vec<u8>> {
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -40,13 +41,13 @@ pub fn encode(object: &Value) -> Option<Vec<u8>> {
     let mut unknown = Writer::default();
     unknown.bytes(1, &type_meta.0);
     unknown.bytes(2, &raw.0);
-    // The encodings of the content, which are those of every body.
+    // The content encoding and the content type are empty in all bodies.
     unknown.bytes(3, b"");
     unknown.bytes(4, b"");
     Some([MAGIC, &unknown.0].concat())
 }
 
-/// A `metav1.WatchEvent` around an object that is encoded already, as one frame of a stream: its length in four bytes, then the
+/// Encodes a `metav1.WatchEvent` around an encoded object as one frame of a stream: four bytes of length, then the
 /// message.
 pub fn watch_frame(kind: &str, object: &[u8]) -> Vec<u8> {
     let mut raw = Writer::default();
@@ -95,7 +96,7 @@ fn write(writer: &mut Writer, field: &Field, found: &Value) {
     }
 }
 
-/// One value; what does not fit its type is left out, for it cannot have been stored.
+/// Writes one value. A value that does not fit its type is omitted, because it cannot have been stored.
 fn value(writer: &mut Writer, number: u64, ty: &FieldType, found: &Value) {
     match (ty, found) {
         (FieldType::Text | FieldType::Enum(_), Value::String(text)) => {
@@ -123,7 +124,7 @@ fn value(writer: &mut Writer, number: u64, ty: &FieldType, found: &Value) {
     }
 }
 
-/// A value that is a message on the wire and none in JSON.
+/// Encodes a value that is a message on the wire but a scalar or list in JSON.
 fn wrapped(ty: &FieldType, found: &Value) -> Option<Writer> {
     let mut inner = Writer::default();
     match (ty, found) {

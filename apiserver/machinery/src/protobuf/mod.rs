@@ -1,4 +1,5 @@
-//! Bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send and ask for so.
+//! Bodies in `application/vnd.kubernetes.protobuf`, for the built-in kinds that clients send and request in this
+//! format.
 
 mod encode;
 mod wire;
@@ -17,16 +18,16 @@ use crate::types::{self, Field, FieldType, Type};
 pub use encode::{encode, is_known, watch_frame};
 pub use wire::Writer;
 
-/// What every body begins with.
+/// The first bytes of each body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// The number of the texts in a message that is a list of texts in JSON.
+/// The field number of the texts in a message that is a list of texts in JSON.
 const ITEMS_FIELD: u64 = 1;
 
-/// Decodes `k8s\0` followed by a `runtime.Unknown` into the object's JSON form, `apiVersion` and `kind` included.
-/// `default_kind` is (`apiVersion`, `kind`) for a body that names none.
+/// Decodes `k8s\0` followed by a `runtime.Unknown` to the JSON form of the object, with `apiVersion` and `kind`.
+/// `default_kind` contains them for a body that has none.
 ///
-/// The error is a sentence; for a kind that is not known here it names the kind.
+/// The error is a message, which names the kind if it is unknown.
 pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value, String> {
     let body = bytes
         .strip_prefix(MAGIC)
@@ -48,11 +49,11 @@ pub fn decode(bytes: &[u8], default_kind: Option<(&str, &str)>) -> Result<Value,
     Ok(Value::Object(object))
 }
 
-/// Kinds of `meta/v1` that stand in any group.
+/// Kinds of `meta/v1` that occur in any group.
 const OF_ANY_GROUP: [&str; 6] =
     ["DeleteOptions", "Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"];
 
-/// The type of a kind.
+/// Returns the type of a kind.
 fn find(api_version: &str, kind: &str) -> Option<&'static Type> {
     if OF_ANY_GROUP.contains(&kind) {
         return types::find(&types::name_of("meta", "v1", kind));
@@ -82,7 +83,7 @@ fn message(bytes: &[u8], described: &Type, depth: usize) -> Result<Map<String, V
     Ok(object)
 }
 
-/// The value of one occurrence of `field`, together with what earlier occurrences gave; `None` to leave it out.
+/// Decodes one occurrence of `field` and combines it with earlier occurrences. Returns `None` to omit the field.
 fn read(
     field: &Field,
     wire: Wire<'_>,
@@ -120,7 +121,7 @@ fn read(
     }
 }
 
-/// Go leaves out what is zero, but protobuf carries it.
+/// Go omits zero values in JSON, but protobuf contains them.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -171,7 +172,7 @@ fn value(ty: &FieldType, wire: Wire<'_>, depth: usize) -> Result<Option<Value>, 
     })
 }
 
-/// The text in field 1.
+/// Returns the text in field 1.
 fn first_text(wire: Wire<'_>) -> Result<Option<Value>, String> {
     let mut reader = Reader::new(wire.bytes()?);
     while let Some((number, wire)) = reader.field()? {
@@ -182,7 +183,7 @@ fn first_text(wire: Wire<'_>) -> Result<Option<Value>, String> {
     Ok(None)
 }
 
-/// `intstr.IntOrString`: which of the two, the integer, the text.
+/// Decodes an `intstr.IntOrString`, which has fields for its type, the integer and the text.
 fn int_or_string(wire: Wire<'_>) -> Result<Value, String> {
     let mut reader = Reader::new(wire.bytes()?);
     let (mut is_text, mut integer, mut text) = (false, 0, "");

@@ -1,18 +1,18 @@
 //! The wire format of protobuf.
 
-/// The value of a field as it stands in the message.
+/// The value of a field in the wire format.
 #[derive(Debug, Clone, Copy)]
 pub enum Wire<'a> {
     /// Integers and booleans.
     Varint(u64),
-    /// Texts, bytes, messages.
+    /// Texts, bytes and nested messages.
     Bytes(&'a [u8]),
-    /// Fixed-size numbers, which no kind here has.
+    /// Numbers of fixed size, which no supported kind has.
     Fixed,
 }
 
 impl<'a> Wire<'a> {
-    /// As bytes.
+    /// Returns the bytes of a length-delimited field.
     pub fn bytes(self) -> Result<&'a [u8], String> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
@@ -20,12 +20,12 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// As text.
+    /// Returns the text of a length-delimited field.
     pub fn text(self) -> Result<&'a str, String> {
         std::str::from_utf8(self.bytes()?).map_err(|error| error.to_string())
     }
 
-    /// As a signed integer.
+    /// Returns the value of a varint field as a signed integer.
     pub fn integer(self) -> Result<i64, String> {
         match self {
             Self::Varint(number) => Ok(number.cast_signed()),
@@ -42,20 +42,20 @@ pub struct Reader<'a>(&'a [u8]);
 pub struct Writer(pub Vec<u8>);
 
 impl Writer {
-    /// A text, bytes or a message.
+    /// Writes a text, bytes or a nested message.
     pub fn bytes(&mut self, number: u64, bytes: &[u8]) {
         self.number(number << 3 | 2);
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
-    /// A floating point number of 64 bits.
+    /// Writes a 64-bit floating point number.
     pub fn double(&mut self, number: u64, value: f64) {
         self.number(number << 3 | 1);
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// An integer or a boolean.
+    /// Writes an integer or a boolean.
     pub fn varint(&mut self, number: u64, value: u64) {
         self.number(number << 3);
         self.number(value);
@@ -73,12 +73,12 @@ impl Writer {
 const TRUNCATED: &str = "the message ends in the middle of a field";
 
 impl<'a> Reader<'a> {
-    /// A reader of the message `bytes`.
+    /// Creates a reader of the message `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// The next field; `None` at the end.
+    /// Returns the number and the value of the next field, or `None` at the end.
     pub fn field(&mut self) -> Result<Option<(u64, Wire<'a>)>, String> {
         if self.0.is_empty() {
             return Ok(None);

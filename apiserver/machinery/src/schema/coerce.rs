@@ -1,6 +1,5 @@
-//! What the server does with a custom resource between decoding and defaulting: `metadata` of the
-//! object and of embedded resources gets the shape of `ObjectMeta`, unknown fields are pruned, nulls
-//! that mean nothing are dropped.
+//! The steps between decoding and defaulting of a custom resource: `metadata` of the object and of embedded resources
+//! gets the shape of `ObjectMeta`, unknown fields are pruned, and nulls without meaning are dropped.
 
 use serde_json::{Map, Value};
 
@@ -10,12 +9,12 @@ use super::{Schema, drop_nulls, prune};
 use crate::decode::Problems;
 use crate::field::{FieldError, FieldErrorKind};
 
-/// Applies all of it, and returns the paths of the unknown fields that were removed: those of
-/// `metadata` first, then the others, as kube-apiserver lists them.
+/// Applies all steps. Returns the paths of the removed unknown fields in the order of kube-apiserver, those of
+/// `metadata` first.
 ///
 /// # Errors
-/// The text of the 400 when `metadata` does not have the types of `ObjectMeta`, or an embedded
-/// resource's `apiVersion` or `kind` is no string; without `Kind in version "v" cannot be handled as`.
+/// The message of the status 400, without `Kind in version "v" cannot be handled as`, if `metadata` does not have the
+/// types of `ObjectMeta`, or if `apiVersion` or `kind` of an embedded resource is not a string.
 pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String> {
     let (mut of_metadata, mut of_embedded) = (Problems::default(), Problems::default());
     if let Some(metadata) = object.get_mut("metadata") {
@@ -30,7 +29,7 @@ pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String
     Ok(unknown)
 }
 
-/// Go writes a float without a fraction as an integer, so `2.0` comes back as `2`.
+/// Converts floats without a fraction to integers. Go writes them so, and `2.0` comes back as `2`.
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {

@@ -1,4 +1,4 @@
-//! Which part of an old object a part of the new one continues, and whether it changed.
+//! Correlation of the items of old and new objects, and the decision whether a value has changed.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,21 +9,21 @@ use super::equality::same;
 use super::lists::identity;
 use super::{ListType, Schema};
 
-/// The list before an update, whose items those of the new one continue.
+/// The list before an update, with a lookup of its items.
 pub struct OldItems<'a> {
     schema: &'a Schema,
     items: &'a [Value],
-    /// By their keys; the first of those that share them.
+    /// The items by their keys. Of items with equal keys, the map holds the first.
     by_keys: OnceCell<HashMap<String, &'a Value>>,
 }
 
 impl<'a> OldItems<'a> {
-    /// Of a list of this schema; `None` for no list.
+    /// Takes the old list of this schema. Without an old list, no item correlates.
     pub fn new(schema: &'a Schema, old: Option<&'a Vec<Value>>) -> Self {
         Self { schema, items: old.map_or(&[], Vec::as_slice), by_keys: OnceCell::new() }
     }
 
-    /// The item that an item of the new list continues: by key in a map, else none.
+    /// Returns the old item with the same keys as `item` in a list of type `map`, and `None` for other lists.
     pub fn of(&self, item: &Value) -> Option<&'a Value> {
         if self.schema.list_type != Some(ListType::Map) || self.items.is_empty() {
             return None;
@@ -36,9 +36,9 @@ impl<'a> OldItems<'a> {
     }
 }
 
-/// Whether an update leaves a value as it was, in the sense of kube-apiserver's `CorrelatedObject`: the items of a map are
-/// compared with those of the same key, wherever they stand, and an object with a field that its schema does not name (but
-/// preserves) has always changed.
+/// Returns whether an update leaves a value unchanged, in the sense of kube-apiserver's `CorrelatedObject`: items of a
+/// list map are compared by key regardless of their position, and an object with a field that its schema preserves
+/// without naming it always counts as changed.
 pub fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Array(before), Value::Array(after)) => {
@@ -46,7 +46,8 @@ pub fn unchanged(schema: &Schema, old: &Value, new: &Value) -> bool {
             let correlated = OldItems::new(schema, Some(before));
             before.len() == after.len()
                 && after.iter().enumerate().all(|(i, item)| match &schema.items {
-                    // By place first: items that have no key, or share one, continue nothing else.
+                    // The item at the same index comes first, because items without keys or with equal keys only
+                    // correlate by index.
                     Some(items) if keyed => {
                         unchanged(items, &before[i], item)
                             || correlated.of(item).is_some_and(|old| {

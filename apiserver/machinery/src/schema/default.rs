@@ -1,4 +1,4 @@
-//! Defaults, and nulls where the schema allows none.
+//! Defaults, and nulls that the schema does not allow.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ fn forbidden_null(value: &Value, schema: &Schema) -> bool {
     value.is_null() && !schema.nullable
 }
 
-/// Fills in defaults. A null in a field that is not nullable counts as absent; nested defaults
-/// appear only where their parent exists (or has itself been defaulted).
+/// Fills in defaults. A null in a field that is not nullable counts as absent. Nested defaults only appear if their
+/// parent exists or has a default itself.
 pub fn default(schema: &Schema, value: &mut Value) {
     if !schema.has_defaults {
         return;
@@ -45,8 +45,7 @@ fn replace_null(schema: &Schema, value: &mut Value) {
     default(schema, value);
 }
 
-/// Removes nulls from fields that are neither nullable nor defaulted, as the server does with
-/// what clients send.
+/// Removes nulls from fields that are neither nullable nor have a default, as kube-apiserver does with requests.
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|name, value| {

@@ -1,4 +1,4 @@
-//! Embedded resources: what each must say of itself.
+//! Validation of `apiVersion`, `kind` and `metadata` of embedded resources.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::prune::META_FIELDS;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::names;
 
-/// Checks `apiVersion`, `kind` and `metadata` of embedded resources.
+/// Validates `apiVersion`, `kind` and `metadata` of embedded resources.
 pub fn validate_embedded(schema: &Schema, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk_embedded(schema, object, "", true, &mut errors);

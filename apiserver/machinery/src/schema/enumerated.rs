@@ -1,4 +1,4 @@
-//! Whether a value is one of an `enum`.
+//! Membership of a value in an `enum`.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::equality::same;
 
-/// Longer ones are looked up, shorter ones are compared one by one.
+/// From this length on, values are looked up in a set instead of compared one by one.
 const LONG: usize = 16;
 
-/// The values of a long `enum` as text, made when first needed. Equality and cloning ignore it: it derives from the schema.
+/// The values of a long `enum` as text, collected at the first use. Equality and cloning ignore them, because they
+/// derive from the schema.
 #[derive(Debug, Default)]
 pub struct Enumerated(OnceLock<HashSet<String>>);
 
@@ -27,7 +28,7 @@ impl PartialEq for Enumerated {
 }
 
 impl Enumerated {
-    /// Whether `value` is one of `allowed`, which are always the same ones.
+    /// Returns whether `value` is in `allowed`, which must be the same list in every call.
     pub(super) fn contains(&self, allowed: &[Value], value: &Value) -> bool {
         if allowed.len() < LONG {
             return allowed.iter().any(|candidate| same(candidate, value));

@@ -1,8 +1,8 @@
-//! When two JSON values are the same.
+//! Equality of JSON values.
 
 use serde_json::Value;
 
-/// Equal as JSON values, `1` and `1.0` being the same number.
+/// Returns whether two JSON values are equal, where `1` and `1.0` are the same number.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {

@@ -1,11 +1,12 @@
-//! Paths to fields of a schema, like `.a.b` or `.a['b']`.
+//! Paths to fields of a schema, such as `.a.b` or `.a['b']`.
 
 use super::Schema;
 
-/// The field that a path names, as errors write it, and its schema. `brackets`: whether `['name']` may be written, too.
+/// Returns the field of a path in the form that errors show, and its schema. `brackets` tells whether the form
+/// `['name']` is allowed.
 ///
 /// # Errors
-/// What is wrong with the path, in Go's words; there is no such field below the schema.
+/// Go's message for an invalid path, or for a field that the schema does not have.
 pub fn find<'s>(schema: &'s Schema, path: &str, brackets: bool) -> Result<(String, &'s Schema), String> {
     const END: &str = "unexpected end of JSON path";
     let (mut schema, mut rest, mut shown) = (schema, path, String::new());
@@ -45,7 +46,7 @@ pub fn find<'s>(schema: &'s Schema, path: &str, brackets: bool) -> Result<(Strin
     Ok((shown, schema))
 }
 
-/// Takes the next delimiter, quoted text or name.
+/// Consumes the next delimiter, quoted text or name.
 fn token<'p>(rest: &mut &'p str) -> &'p str {
     let bytes = rest.as_bytes();
     let end = match bytes.first() {

@@ -1,4 +1,4 @@
-//! Formats of strings (`go-openapi/strfmt`, as kube-apiserver carries it).
+//! String formats (`go-openapi/strfmt`, as kube-apiserver includes it).
 
 use std::sync::OnceLock;
 
@@ -6,14 +6,14 @@ use regex::Regex;
 
 use crate::{duration, names, url};
 
-/// Whether the server checks strings or numbers of this format. Dashes in a format's name do not count.
+/// Returns whether the server checks this format, for strings or numbers. Dashes in the name are ignored.
 pub fn is_checked(format: &str) -> bool {
     const NUMBERS: [&str; 8] =
         ["int32", "int64", "uint32", "uint64", "float", "double", "float32", "float64"];
     NUMBERS.contains(&format) || check(format, "").is_some()
 }
 
-/// Whether `text` has the format; `None` for formats the server does not check.
+/// Returns whether `text` has the format, or `None` for formats that the server does not check.
 pub fn check(format: &str, text: &str) -> Option<bool> {
     let format = format.replace('-', "");
     Some(match format.as_str() {
@@ -50,7 +50,7 @@ pub fn check(format: &str, text: &str) -> Option<bool> {
 const UUID: &str = r"^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$";
 static UUID_CELL: OnceLock<Option<Regex>> = OnceLock::new();
 const SSN: &str = r"^[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}$";
-/// One label that may end in a dash, or several of which the last has letters only.
+/// One label that may end in a dash, or several labels of which the last consists of letters.
 const HOSTNAME: &str = r"^([a-zA-Z0-9\p{S}\p{L}](-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|([a-zA-Z0-9\p{S}\p{L}]([a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$";
 static HOSTNAME_CELL: OnceLock<Option<Regex>> = OnceLock::new();
 static SSN_CELL: OnceLock<Option<Regex>> = OnceLock::new();
@@ -67,7 +67,7 @@ fn pattern(pattern: &str, cell: &OnceLock<Option<Regex>>, text: &str) -> bool {
     cell.get_or_init(|| Regex::new(pattern).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
-/// Go's `netutils.ParseIPSloppy`: like `std`, but leading zeros in IPv4 are decimal.
+/// Parses an address like Go's `netutils.ParseIPSloppy`: like `std`, but it ignores leading zeros in IPv4.
 fn ip(text: &str) -> Option<std::net::IpAddr> {
     if let Ok(ip) = text.parse() {
         return Some(ip);
@@ -162,7 +162,7 @@ fn credit_card(text: &str) -> bool {
 }
 
 fn email(text: &str) -> bool {
-    // `Name <local@domain>` is an address too.
+    // `Name <local@domain>` is an address, too.
     let address = match text.split_once('<') {
         Some((_, rest)) => match rest.strip_suffix('>') {
             Some(address) => address,

@@ -1,4 +1,4 @@
-//! `x-kubernetes-list-type: set` and `map`: no item twice.
+//! Uniqueness of the items of lists with `x-kubernetes-list-type: set` or `map`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{ListType, Schema};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::MAX_FIELD_ERRORS;
 
-/// Reports, of the items of a set that are equal and of those of a map whose keys are, the second one.
+/// Reports duplicate items of sets and items of maps with duplicate keys, each once.
 pub fn validate_lists(schema: &Schema, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, object, &mut String::new(), &mut errors);
@@ -76,7 +76,7 @@ fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<Fiel
         let Some(identity) = identity(schema, item) else { continue };
         let times: &mut u32 = seen.entry(identity.to_string()).or_default();
         *times += 1;
-        // Told once, however often it stands there.
+        // An item that occurs more than twice is reported once.
         if *times == 2 {
             let field = format!("{path}[{i}]");
             errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &identity, ""));
@@ -87,12 +87,12 @@ fn duplicates(schema: &Schema, list: &[Value], path: &str, errors: &mut Vec<Fiel
     }
 }
 
-/// The keys of an item as text: the same for items that are the same.
+/// Returns the keys of an item as text, which is equal for items with equal keys.
 pub(crate) fn identity(schema: &Schema, item: &Value) -> Option<String> {
     keys(schema, item).map(|keys| Value::Object(keys).to_string())
 }
 
-/// The values of the list's map keys in an item; defaults stand in for what is missing.
+/// Returns the list's map keys that an item has, with their values.
 fn keys(schema: &Schema, item: &Value) -> Option<Map<String, Value>> {
     let item = item.as_object()?;
     let mut keys = Map::new();

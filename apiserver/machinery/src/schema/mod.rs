@@ -1,5 +1,5 @@
-//! Structural schemas, as CustomResourceDefinitions carry them, in the form the server works with: reading, pruning, defaulting,
-//! validation of types and values.
+//! Structural schemas: parsing, pruning, defaulting, and validation of types and values. The CEL rules of a schema are data
+//! here; the crate `cel` compiles and evaluates them.
 
 mod coerce;
 mod correlate;

@@ -4,7 +4,7 @@ use serde_json::Number;
 
 use super::Kind;
 
-/// A number with its fraction, or without, as JSON decoding leaves it.
+/// A number as an integer if it fits, otherwise as a float.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Numeric {
     Int(i64),
@@ -19,7 +19,7 @@ impl Numeric {
         }
     }
 
-    /// Whether the value has no fraction and fits into what JavaScript calls a safe integer.
+    /// Returns whether the value has no fraction and is a safe integer of JavaScript.
     pub(crate) fn is_whole(self) -> bool {
         match self {
             Self::Int(_) => true,
@@ -28,7 +28,7 @@ impl Numeric {
     }
 }
 
-/// The complaint when the number does not fit into its type and format.
+/// Returns the message for a number that does not fit its type and format, or `None` if it does.
 pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, path: &str) -> Option<String> {
     let fits = match (kind, number) {
         (Some(Kind::Integer), Numeric::Int(int)) => match format {

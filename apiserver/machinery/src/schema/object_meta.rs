@@ -1,4 +1,4 @@
-//! The shape of `ObjectMeta`.
+//! Conversion of `metadata` to the shape of `ObjectMeta`.
 
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ const TIMES: [&str; 2] = ["creationTimestamp", "deletionTimestamp"];
 const NUMBERS: [&str; 2] = ["generation", "deletionGracePeriodSeconds"];
 const TEXT_MAPS: [&str; 2] = ["labels", "annotations"];
 
-/// Gives `metadata` the shape that decoding into `ObjectMeta` and encoding again gives it: unknown
-/// fields and empty ones go, wrong types are an error in the words of Go's decoder.
+/// Gives `metadata` the shape of `ObjectMeta` after decoding and encoding: unknown fields and empty fields are removed.
+/// Wrong types are an error with the message of Go's decoder.
 pub(super) fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Problems) -> Result<(), String> {
     let Value::Object(map) = metadata else {
         return match metadata {
@@ -43,7 +43,7 @@ pub(super) fn object_meta(metadata: &mut Value, path: &str, unknown: &mut Proble
     }
 }
 
-/// The fields of the items of a list in `metadata`.
+/// Returns the fields of the items of a list in `metadata`.
 fn item_fields(key: &str) -> Option<&'static [&'static str]> {
     match key {
         "ownerReferences" => Some(&["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"]),
@@ -79,7 +79,7 @@ fn empty(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether the field is one of `ObjectMeta`, its type being right.
+/// Returns whether `ObjectMeta` has the field, or an error if the type is wrong.
 fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
     if value.is_null() {
         return Ok(TEXTS.contains(&key)
@@ -127,7 +127,7 @@ fn check_meta_field(key: &str, value: &mut Value) -> Result<bool, String> {
     }
 }
 
-/// Go reads null as the empty text where a list or a map holds texts.
+/// Replaces nulls in lists and maps of strings by the empty string, as Go's decoder does.
 fn nulls_to_texts(key: &str, value: &mut Value) {
     let nulls = |value: &mut Value| {
         if value.is_null() {

@@ -1,4 +1,4 @@
-//! From `openAPIV3Schema` as it is written to [`Schema`].
+//! Parsing of `openAPIV3Schema` to [`Schema`].
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::{Kind, ListType, Rule, Schema, Validation, formats, sizes};
 use crate::limits::MAX_SCHEMA_DEPTH;
 
-/// Why a schema could not be read: where in it, and what is wrong there.
+/// The reason why a schema cannot be parsed, and its place.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct SchemaError {
-    /// The place inside the schema, as `properties.[spec].items`; empty for the root.
+    /// The place inside the schema, for example `properties.[spec].items`; empty for the root.
     pub path: String,
-    /// What is wrong.
+    /// The message for this place.
     pub problem: String,
 }
 
@@ -28,14 +28,14 @@ impl Schema {
         node(source, 0).map_err(Problem::finish)
     }
 
-    /// What describes the field `name` of an object: its property, or what all others are.
+    /// Returns the schema of the field `name` of an object: its property, or `additionalProperties`.
     #[inline]
     pub fn child(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).map(Box::as_ref).or(self.additional_properties.as_deref())
     }
 }
 
-/// A problem whose place is put together while it travels up: innermost segment first.
+/// An error whose path is collected on the way up, innermost segment first.
 struct Problem {
     segments: Vec<String>,
     what: String,
@@ -64,8 +64,8 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
     let Some(map) = source.as_object() else { return Err(Problem::new("a schema must be an object")) };
     let mut schema = Schema::default();
     for (key, value) in map {
-        // In Go, null is what is not there. As the default of a nullable field it says that a built-in kind always writes the
-        // field; in a CustomResourceDefinition, decoding has dropped it.
+        // Go treats null as absent. As the default of a nullable field, null means that a built-in kind always encodes
+        // the field; decoding drops such a default from a CustomResourceDefinition.
         if !value.is_null() || key == "default" && map.get("nullable") == Some(&Value::Bool(true)) {
             keyword(&mut schema, key, value, depth).map_err(|problem| problem.under(key))?;
         }
@@ -74,7 +74,7 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
     Ok(schema)
 }
 
-/// What a node says about everything below it, so that walks can turn back early.
+/// Computes the fields of a node that summarize all nodes below it, so that walks can skip subtrees.
 pub fn summarise(schema: &mut Schema) {
     let mut has_rules = !schema.rules.is_empty();
     let mut has_defaults = schema.default.is_some();
@@ -100,7 +100,8 @@ pub fn summarise(schema: &mut Schema) {
     schema.has_embedded = has_embedded;
 }
 
-/// A hash over the keywords that decide a value's type. Two nodes with different hashes differ, so nothing below them has to be compared.
+/// Returns a hash over the keywords that determine a value's type. Nodes with different hashes have different types, so
+/// a comparison needs no walk.
 fn structure(schema: &Schema) -> u64 {
     let mut hasher = DefaultHasher::new();
     let kind = schema.kind.map(|kind| kind as u8);
@@ -178,7 +179,7 @@ fn flag(value: &Value) -> Result<bool, Problem> {
     value.as_bool().ok_or_else(|| Problem::new("must be a boolean"))
 }
 
-/// Empty strings count as absent, as they do in Go.
+/// Parses a string. The empty string counts as absent, as in Go.
 fn text(value: &Value) -> Result<Option<String>, Problem> {
     let text = value.as_str().ok_or_else(|| Problem::new("must be a string"))?;
     Ok(Some(text).filter(|text| !text.is_empty()).map(str::to_owned))
@@ -188,7 +189,7 @@ fn number(value: &Value) -> Result<f64, Problem> {
     value.as_f64().ok_or_else(|| Problem::new("must be a number"))
 }
 
-/// A negative limit can be written; nothing is shorter than it.
+/// Parses a limit. A negative limit is valid and has the effect of 0.
 fn count(value: &Value) -> Result<u64, Problem> {
     let float = || value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64);
     let count = value.as_u64().or_else(|| value.as_i64().map(|_| 0)).or_else(float);

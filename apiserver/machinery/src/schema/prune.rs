@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::Schema;
 use crate::decode::Problems;
 
-/// Fields that every object has without its schema saying so.
+/// Fields that every object has, although its schema does not specify them.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes fields that the schema does not specify. Returns their paths, sorted, such as `spec.items[0].foo`: as many as [`Problems`]
-/// keeps. `apiVersion`, `kind` and `metadata` of the object and of embedded
-/// resources stay untouched ([`super::coerce`] looks into them).
+/// Removes fields that the schema does not specify. Returns their paths, for example `spec.items[0].foo`, sorted and
+/// limited by [`Problems`]. `apiVersion`, `kind` and `metadata` of the object and of embedded resources are left to
+/// [`super::coerce`].
 pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     let mut pruner = Pruner { removed: Problems::default() };
     let mut path = String::new();
@@ -94,7 +94,7 @@ impl Pruner {
         }
     }
 
-    /// Under `x-kubernetes-preserve-unknown-fields` only the specified parts are looked into.
+    /// Prunes only the specified parts below `x-kubernetes-preserve-unknown-fields`.
     fn preserved(&mut self, schema: &Schema, value: &mut Value, path: &mut String, root: bool) {
         match value {
             Value::Object(map) => {

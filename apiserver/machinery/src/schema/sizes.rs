@@ -1,17 +1,17 @@
-//! How large the values of a schema can be: what it allows, and what fits into a request.
+//! Sizes of the values of a schema, limited by the schema or by the size of a request.
 
 use super::structural::{Declared, Kind, Schema};
 
-/// The largest request.
+/// Maximum size of a request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
-/// A string without a limit: what fits between the quotes of a request.
+/// Maximum size of a string without a limit in the schema: a request without the two quotes.
 pub const LONGEST_TEXT: u64 = REQUEST - 2;
-/// The longest point in time, and the longest duration, as JSON.
+/// Maximum size of a timestamp or a duration as JSON.
 const TIME: u64 = 32;
-/// A date as JSON.
+/// Size of a date as JSON.
 const DATE: u64 = 12;
 
-/// How many values of this schema fit into a request.
+/// Returns how many values of this schema fit into a request.
 pub fn occurrences(schema: &Schema, root: bool) -> u64 {
     declared(schema, root).map_or(u64::MAX, |declared| REQUEST / (declared.bytes + 1))
 }
@@ -20,7 +20,8 @@ fn declared(schema: &Schema, root: bool) -> Option<Declared> {
     schema.declared[usize::from(root)]
 }
 
-/// What the schema says, for a value and for a whole object; those below are known already.
+/// Computes the sizes that a schema declares, for a plain value and for a whole object. The child schemas must have
+/// theirs.
 pub(super) fn declare(schema: &Schema) -> [Option<Declared>; 2] {
     [false, true].map(|root| measure(schema, root))
 }
@@ -57,7 +58,7 @@ fn measure(schema: &Schema, root: bool) -> Option<Declared> {
     })
 }
 
-/// A string without `maxLength` is one of an enumeration, or as long as a request.
+/// Returns the maximum size of a string without `maxLength`: the longest value of its enumeration, or a request.
 fn longest(schema: &Schema) -> u64 {
     match schema.validation.allowed.as_deref() {
         None | Some([]) => LONGEST_TEXT,
@@ -67,7 +68,7 @@ fn longest(schema: &Schema) -> u64 {
     }
 }
 
-/// An object with nothing but its required fields; what the server defaults need not be sent.
+/// Returns the size of an object with its required fields only. Clients need not send fields that the server defaults.
 fn smallest(schema: &Schema, root: bool) -> u64 {
     let own = |name: &str| root && matches!(name, "apiVersion" | "kind" | "metadata");
     let required = schema.validation.required.iter().collect::<std::collections::BTreeSet<_>>();

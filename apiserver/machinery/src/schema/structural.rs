@@ -1,6 +1,6 @@
-//! One node of a structural schema, as CustomResourceDefinitions carry them, in the form the server works with.
+//! A node of a structural schema, as CustomResourceDefinitions contain them, in the form that the server works with.
 //!
-//! Built-in kinds use the same type; `patch_*` and `presence` are set only for them.
+//! Built-in kinds use the same type. Only they have the fields `patch_*`, for strategic merge patches, and `presence`.
 
 use std::collections::BTreeMap;
 
@@ -9,173 +9,173 @@ use serde_json::Value;
 use super::enumerated::Enumerated;
 use crate::pattern::Matcher;
 
-/// One node of a structural schema. `Default` is a schema that says nothing.
+/// One node of a structural schema. `Default` is a schema without any restriction.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
-    /// `type`; `None` where absent (allowed with int-or-string and preserve-unknown-fields).
+    /// The keyword `type`, or `None` if absent, which is allowed with int-or-string and preserve-unknown-fields.
     pub kind: Option<Kind>,
-    /// `nullable`.
+    /// Whether null is allowed (`nullable`).
     pub nullable: bool,
-    /// `x-kubernetes-int-or-string`.
+    /// The keyword `x-kubernetes-int-or-string`.
     pub int_or_string: bool,
-    /// `x-kubernetes-preserve-unknown-fields`.
+    /// The keyword `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown_fields: bool,
-    /// `x-kubernetes-embedded-resource`.
+    /// The keyword `x-kubernetes-embedded-resource`.
     pub embedded_resource: bool,
-    /// `properties`.
+    /// The keyword `properties`, by name.
     pub properties: BTreeMap<String, Box<Schema>>,
-    /// `additionalProperties` as a schema. `additionalProperties: true` is an empty schema.
+    /// The keyword `additionalProperties` as a schema. `additionalProperties: true` is an empty schema.
     pub additional_properties: Option<Box<Schema>>,
-    /// `items`.
+    /// The schema of the items of a list (`items`).
     pub items: Option<Box<Schema>>,
-    /// `x-kubernetes-list-type`; `None` means atomic.
+    /// The keyword `x-kubernetes-list-type`; `None` means atomic.
     pub list_type: Option<ListType>,
-    /// `x-kubernetes-list-map-keys`.
+    /// The keyword `x-kubernetes-list-map-keys`.
     pub list_map_keys: Vec<String>,
-    /// `x-kubernetes-map-type: atomic`.
+    /// Whether `x-kubernetes-map-type` is `atomic`.
     pub atomic_map: bool,
-    /// `default`.
+    /// The default value (`default`).
     pub default: Option<Value>,
-    /// `x-kubernetes-patch-merge-key` of built-in kinds.
+    /// The keyword `x-kubernetes-patch-merge-key` of built-in kinds.
     pub patch_merge_key: Option<String>,
-    /// `x-kubernetes-patch-strategy` of built-in kinds: `merge`, `replace`, `retainKeys`, comma-separated.
+    /// The keyword `x-kubernetes-patch-strategy` of built-in kinds: `merge`, `replace`, `retainKeys`, comma-separated.
     pub patch_strategy: Option<String>,
-    /// When a field of a built-in kind is written; `None` for fields of other kinds.
+    /// When a field of a built-in kind is encoded; `None` for fields of other kinds.
     pub presence: Option<Presence>,
-    /// Everything that only validates.
+    /// The keywords that only restrict values.
     pub validation: Validation,
-    /// `x-kubernetes-validations`, in order.
+    /// The rules in `x-kubernetes-validations`, in order.
     pub rules: Vec<Rule>,
-    /// Whether this node or any node below it has rules; set by [`Schema::parse`].
+    /// Whether this node or a node below it has rules; set by [`Schema::parse`].
     pub has_rules: bool,
-    /// Whether this node or any node below it has a default; set by [`Schema::parse`].
+    /// Whether this node or a node below it has a default; set by [`Schema::parse`].
     pub has_defaults: bool,
-    /// Whether this node or any node below it is a set or a map of items; set by [`Schema::parse`].
+    /// Whether this node or a node below it is a list of type `set` or `map`; set by [`Schema::parse`].
     pub has_lists: bool,
-    /// Whether this node or any node below it is an embedded resource; set by [`Schema::parse`].
+    /// Whether this node or a node below it is an embedded resource; set by [`Schema::parse`].
     pub has_embedded: bool,
-    /// How large its values can be, and as a whole object; set by [`Schema::parse`].
+    /// The sizes that its values can have, as a plain value and as a whole object; set by [`Schema::parse`].
     pub declared: [Option<Declared>; 2],
-    /// The same for nodes whose values have the same structure; set by [`Schema::parse`].
+    /// A hash that is equal for nodes whose values have the same structure; set by [`Schema::parse`].
     pub structure: u64,
 }
 
-/// The JSON types a schema can ask for.
+/// The JSON types that `type` can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `object`
+    /// The type `object`.
     Object,
-    /// `array`
+    /// The type `array`.
     Array,
-    /// `string`
+    /// The type `string`.
     String,
-    /// `integer`
+    /// The type `integer`.
     Integer,
-    /// `number`
+    /// The type `number`.
     Number,
-    /// `boolean`
+    /// The type `boolean`.
     Boolean,
 }
 
-/// How a list is merged and validated.
+/// The ways in which a list is merged and validated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListType {
-    /// One unit.
+    /// The list is merged as one value.
     Atomic,
-    /// Unique scalars.
+    /// A set of unique scalars.
     Set,
-    /// Objects, unique by `list_map_keys`.
+    /// A list of objects with unique values of `list_map_keys`.
     Map,
 }
 
-/// Value validations of one node, and the logical junctors.
+/// The value validations of one node and its logical junctors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Validation {
-    /// `required`.
+    /// The names of required fields (`required`).
     pub required: Vec<String>,
-    /// `enum`.
+    /// The allowed values (`enum`).
     pub allowed: Option<Vec<Value>>,
-    /// `format`.
+    /// The keyword `format`.
     pub format: Option<String>,
-    /// `pattern`.
+    /// The source of the regular expression (`pattern`).
     pub pattern: Option<String>,
-    /// `minLength`, in Unicode code points.
+    /// The keyword `minLength`, in Unicode code points.
     pub min_length: Option<u64>,
-    /// `maxLength`, in Unicode code points.
+    /// The keyword `maxLength`, in Unicode code points.
     pub max_length: Option<u64>,
-    /// `minItems`.
+    /// Minimum number of items (`minItems`).
     pub min_items: Option<u64>,
-    /// `maxItems`.
+    /// Maximum number of items (`maxItems`).
     pub max_items: Option<u64>,
-    /// `uniqueItems`.
+    /// Whether items must be unique (`uniqueItems`).
     pub unique_items: bool,
-    /// `minProperties`.
+    /// Minimum number of fields (`minProperties`).
     pub min_properties: Option<u64>,
-    /// `maxProperties`.
+    /// Maximum number of fields (`maxProperties`).
     pub max_properties: Option<u64>,
-    /// `minimum`.
+    /// The lower limit of a number (`minimum`).
     pub minimum: Option<f64>,
-    /// `exclusiveMinimum`.
+    /// Whether the value must differ from `minimum` (`exclusiveMinimum`).
     pub exclusive_minimum: bool,
-    /// `maximum`.
+    /// The upper limit of a number (`maximum`).
     pub maximum: Option<f64>,
-    /// `exclusiveMaximum`.
+    /// Whether the value must differ from `maximum` (`exclusiveMaximum`).
     pub exclusive_maximum: bool,
-    /// `multipleOf`.
+    /// The keyword `multipleOf`.
     pub multiple_of: Option<f64>,
-    /// `allOf`.
+    /// Schemas that must all match (`allOf`).
     pub all_of: Vec<Schema>,
-    /// `anyOf`.
+    /// Schemas of which at least one must match (`anyOf`).
     pub any_of: Vec<Schema>,
-    /// `oneOf`.
+    /// Schemas of which exactly one must match (`oneOf`).
     pub one_of: Vec<Schema>,
-    /// `not`.
+    /// A schema that must not match (`not`).
     pub not: Option<Box<Schema>>,
     /// Whether the server checks the format; set by [`Schema::parse`].
     pub known_format: bool,
-    /// `pattern`, compiled when first needed.
+    /// The regular expression of `pattern`, compiled at its first use.
     pub matcher: Matcher,
-    /// `enum`, to look values up in.
+    /// A lookup table for `enum`.
     pub enumerated: Enumerated,
 }
 
 /// One entry of `x-kubernetes-validations`, as written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
-    /// CEL source.
+    /// The CEL source of the rule.
     pub rule: String,
-    /// `message`.
+    /// The static message (`message`).
     pub message: Option<String>,
-    /// `messageExpression`.
+    /// The CEL source of `messageExpression`.
     pub message_expression: Option<String>,
-    /// `reason`, one of the four that the API allows.
+    /// The keyword `reason`, one of the four values that the API allows.
     pub reason: Option<String>,
-    /// `fieldPath`, as `.spec.x`.
+    /// The path of the field that the error names, for example `.spec.x` (`fieldPath`).
     pub field_path: Option<String>,
-    /// `optionalOldSelf`.
+    /// Whether `oldSelf` is an optional (`optionalOldSelf`).
     pub optional_old_self: bool,
 }
 
-/// When a field is written, as Go's `encoding/json` does it.
+/// When Go's `encoding/json` encodes a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always; nil as null.
+    /// Always; nil is encoded as null.
     Always,
     /// Unless it is zero.
     NotZero,
     /// Unless it is nil.
     NotNil,
-    /// Always, a pointer: nil as null.
+    /// Always; the field is a pointer, and nil is encoded as null.
     Nullable,
-    /// It has no name in JSON: its fields stand in the outer object.
+    /// The field has no name in JSON, and its own fields belong to the outer object.
     Inline,
 }
 
-/// What a schema says about the size of its values.
+/// The sizes that a schema declares for its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Declared {
-    /// Of the smallest value as JSON.
+    /// Size of the smallest value as JSON, in bytes.
     pub bytes: u64,
-    /// The largest size; 0 for what has none.
+    /// The maximum size, or 0 for values without a size.
     pub max: u64,
 }

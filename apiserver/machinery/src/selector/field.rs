@@ -1,8 +1,8 @@
-//! Field selectors: `metadata.name=a,status.phase!=Running`.
+//! Field selectors, for example `metadata.name=a,status.phase!=Running`.
 
 use crate::limits::MAX_SELECTOR_TERMS;
 
-/// A parsed field selector: all terms must hold.
+/// A parsed field selector. An object matches if all terms hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSelector {
     /// The terms, sorted by their text.
@@ -12,16 +12,16 @@ pub struct FieldSelector {
 /// One term of a field selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldTerm {
-    /// `metadata.name`
+    /// The field, for example `metadata.name`.
     pub field: String,
-    /// The value compared with, unescaped.
+    /// The value for the comparison, unescaped.
     pub value: String,
-    /// Whether the field must have the value, or must not.
+    /// Whether the field must have the value, or must not have it.
     pub equal: bool,
 }
 
 impl FieldSelector {
-    /// Parses `a=b,c==d,e!=f`. The error is a sentence, as kube-apiserver words it.
+    /// Parses a selector such as `a=b,c==d,e!=f`. The error is a message of kube-apiserver.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = split_terms(text);
         if parts.len() > MAX_SELECTOR_TERMS {
@@ -39,7 +39,7 @@ impl FieldSelector {
         Ok(Self { terms: terms? })
     }
 
-    /// Checks that each field is supported. The error is a sentence, as kube-apiserver words it.
+    /// Checks that each field is supported. The error is a message of kube-apiserver.
     pub fn check(&self, supported: impl Fn(&str) -> bool) -> Result<(), String> {
         match self.terms.iter().find(|term| !supported(&term.field)) {
             Some(term) => Err(format!("field label not supported: {}", term.field)),
@@ -47,18 +47,18 @@ impl FieldSelector {
         }
     }
 
-    /// Whether it selects everything.
+    /// Returns whether the selector selects everything.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether an object matches, whose fields `value` reads (empty for an absent one).
+    /// Returns whether an object matches. `value` returns its fields as text, empty for an absent field.
     pub fn matches(&self, value: impl Fn(&str) -> String) -> bool {
         self.terms.iter().all(|term| (value(&term.field) == term.value) == term.equal)
     }
 }
 
-/// Cuts at commas that are not escaped.
+/// Splits the text at commas that are not escaped.
 fn split_terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let (mut start, mut escaped) = (0, false);
@@ -77,7 +77,7 @@ fn split_terms(text: &str) -> Vec<&str> {
     terms
 }
 
-/// (field, whether equal, value) at the first operator.
+/// Splits a term at the first operator into the field, whether the values must be equal, and the value.
 fn split_term(term: &str) -> Option<(&str, bool, &str)> {
     term.char_indices().find_map(|(position, _)| {
         let (field, rest) = term.split_at(position);

@@ -1,4 +1,4 @@
-//! Label selectors: `a=b,c!=d,e in (f,g),h,!i,j>1`, and the objects that stand for them.
+//! Label selectors such as `a=b,c!=d,e in (f,g),h,!i,j>1`, and their object form.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::limits::MAX_SELECTOR_TERMS;
 use crate::names::{label_value, qualified_name};
 
-/// A parsed label selector: all requirements must hold.
+/// A parsed label selector. Labels match if all requirements hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -31,7 +31,7 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Parses `a=b,c!=d,e in (f,g),h,!i,j>1`. The error is a sentence, as kube-apiserver words it.
+    /// Parses a selector such as `a=b,c!=d,e in (f,g),h,!i,j>1`. The error is a message of kube-apiserver.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: scan(text), position: 0 };
         let mut requirements = Vec::new();
@@ -55,8 +55,8 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// From a `metav1.LabelSelector` object (`matchLabels`, `matchExpressions`). An empty one selects everything.
-    /// The error is a sentence.
+    /// Parses a `metav1.LabelSelector` object (`matchLabels`, `matchExpressions`). An empty one selects everything. The
+    /// error is a message.
     pub fn from_object(selector: &Value) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
@@ -81,12 +81,12 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// Whether it selects everything.
+    /// Returns whether the selector selects everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether `labels` (`metadata.labels`; `None` for none) match.
+    /// Returns whether the labels in `metadata.labels` match. `None` means no labels.
     pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
         self.requirements.iter().all(|requirement| {
             requirement
@@ -96,7 +96,7 @@ impl LabelSelector {
 }
 
 impl std::fmt::Display for LabelSelector {
-    /// As [`Self::parse`] reads it, in the order of the keys.
+    /// Formats the selector for [`Self::parse`], sorted by keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut sorted: Vec<&Requirement> = self.requirements.iter().collect();
         sorted.sort_by(|a, b| a.key.cmp(&b.key));
@@ -117,7 +117,8 @@ impl std::fmt::Display for LabelSelector {
     }
 }
 
-/// A selector of an object as text: a `metav1.LabelSelector`, or a plain map of labels.
+/// Formats a selector of an object, either a `metav1.LabelSelector` or a plain map of labels. Returns an empty text if
+/// it is invalid.
 pub fn show_object(selector: &Value) -> String {
     let structured = ["matchLabels", "matchExpressions"].iter().any(|field| selector.get(field).is_some());
     let parsed = if structured {
@@ -187,7 +188,7 @@ impl Requirement {
     }
 }
 
-/// Every object of a list is held against every requirement.
+/// Limits the number of requirements, because a list request checks each object against each of them.
 fn check_count(count: usize) -> Result<(), String> {
     if count > MAX_SELECTOR_TERMS {
         return Err(format!("unable to parse requirement: there are more than {MAX_SELECTOR_TERMS}"));
@@ -258,7 +259,7 @@ impl Parser {
         token
     }
 
-    /// Reads what stands between requirements. Returns whether it is the end.
+    /// Consumes the separator after a requirement. Returns whether the selector ends.
     fn separator(&mut self) -> Result<bool, String> {
         match self.next() {
             Token::End => Ok(true),
@@ -309,7 +310,7 @@ impl Parser {
         }
     }
 
-    /// `(a,b)`; a comma too many stands for the empty value, and so do parentheses around nothing.
+    /// Parses `(a,b)`. A redundant comma and empty parentheses stand for the empty value.
     fn values(&mut self) -> Result<BTreeSet<String>, String> {
         match self.next() {
             Token::Symbol("(") => {}

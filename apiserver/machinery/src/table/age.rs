@@ -1,10 +1,10 @@
-//! Ages as `kubectl` shows them.
+//! Durations in the format of `kubectl`.
 
 use chrono::Duration;
 
-/// How long, in the one or two units that matter: `5s`, `2m30s`, `3h`, `4d12h`, `2y`.
+/// Formats a duration in one or two units: `5s`, `2m30s`, `3h`, `4d12h`, `2y`.
 ///
-/// A second into the future is still `0s`, since clocks differ; more is `<invalid>`.
+/// One second in the future is shown as `0s`, because clocks differ. More is shown as `<invalid>`.
 pub fn human_duration(duration: Duration) -> String {
     let seconds = duration.num_seconds();
     let (minutes, hours) = (seconds / 60, seconds / 3600);

@@ -12,7 +12,7 @@ use crate::go::{go_json, go_text};
 pub use self::age::human_duration;
 pub use self::path::Path;
 
-/// A column: what kind of value, and where it stands.
+/// A column of a table: the type of its values and their path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     kind: Kind,
@@ -30,7 +30,8 @@ enum Kind {
 }
 
 impl Column {
-    /// `kind` is `string`, `integer`, `number`, `boolean` or `date`; `json_path` as `.status.phase`.
+    /// Creates a column. `kind` is `string`, `integer`, `number`, `boolean` or `date`, and `json_path` is for example
+    /// `.status.phase`.
     ///
     /// The error says what is wrong with the path.
     pub fn new(kind: &str, json_path: &str) -> Result<Self, String> {
@@ -45,7 +46,7 @@ impl Column {
         Ok(Self { kind, path: Path::parse(json_path)? })
     }
 
-    /// The cell of `object`: the first value at the path, null when there is none of the column's kind.
+    /// Returns the cell of `object`: the first value at the path, or null if it does not have the type of the column.
     pub fn cell(&self, object: &Value, now: DateTime<Utc>) -> Value {
         let Some(value) = self.path.first(object) else { return Value::Null };
         match (self.kind, value) {
@@ -54,7 +55,7 @@ impl Column {
             (Kind::Text, Value::Array(_) | Value::Object(_)) => go_json(value).into(),
             (Kind::Text, value) => go_text(value).into(),
             (Kind::Integer, Value::Number(number)) => integer(number),
-            // A float in Go, however it was written.
+            // In Go the value is a float, regardless of how it was written.
             (Kind::Number, Value::Number(number)) if number.is_i64() => {
                 number.as_f64().map_or(Value::Null, |float| (float as i64).into())
             }
@@ -74,7 +75,7 @@ fn integer(number: &serde_json::Number) -> Value {
         return Value::Number(number.clone());
     }
     let value = number.as_f64().unwrap_or_default();
-    // What does not fit becomes the smallest number, as in Go.
+    // A value that is out of range becomes the smallest integer, as in Go.
     let fits = value.abs() < i64::MAX as f64;
     (if fits { value as i64 } else { i64::MIN }).into()
 }

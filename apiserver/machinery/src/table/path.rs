@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::limits::{MAX_PATH_FILTERS, MAX_PATH_VALUES};
 
-/// A parsed path.
+/// A parsed JSONPath.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path(Vec<Step>);
 
@@ -20,9 +20,9 @@ enum Step {
         step: i64,
     },
     Every,
-    /// Every value below, the nearer ones first, and the value itself: `..name`
+    /// Recursive descent, as in `..name`: the value itself and all values below it, parents before children.
     Below,
-    /// One after the other: `[0,2]`
+    /// The values of several steps in order, as in `[0,2]`.
     Union(Vec<Step>),
     Filter(Filter),
 }
@@ -30,7 +30,7 @@ enum Step {
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: Operand,
-    /// `None`: the left side must exist.
+    /// The comparison, or `None` if the left side only has to exist.
     comparison: Option<(Operator, Operand)>,
 }
 
@@ -51,12 +51,12 @@ enum Operator {
 }
 
 impl Path {
-    /// Parses `.status.conditions[?(@.type=="Ready")].status`. The error is a sentence.
+    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`. The error is a message.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_below(text, 0)
     }
 
-    /// A path that stands in so many filters.
+    /// Parses a path inside of `filters` nested filters.
     fn parse_below(text: &str, filters: usize) -> Result<Self, String> {
         if filters > MAX_PATH_FILTERS {
             return Err(format!("more than {MAX_PATH_FILTERS} filters are nested"));
@@ -91,7 +91,7 @@ impl Path {
         Ok(Self(steps))
     }
 
-    /// The values at the path, in order; of more than [`MAX_PATH_VALUES`] the first.
+    /// Returns the values at the path in order, at most the first [`MAX_PATH_VALUES`] for each step.
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         let mut found = vec![object];
         for step in &self.0 {
@@ -100,13 +100,13 @@ impl Path {
         found
     }
 
-    /// The first value at the path.
+    /// Returns the first value at the path.
     pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.find(object).into_iter().next()
     }
 }
 
-/// A field name up to the next step, with `\.` for a dot, and what comes after.
+/// Splits off a field name, in which `\.` stands for a dot, and returns it with the rest of the text.
 fn field(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut escaped = false;
@@ -124,7 +124,7 @@ fn field(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// Where the bracket that was opened before `text` closes.
+/// Returns the offset in `text` of the bracket that closes one opened before `text`.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0, None);
     for (position, character) in text.char_indices() {
@@ -145,7 +145,7 @@ fn quoted(text: &str) -> Option<&str> {
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-/// What `['a']` holds. It is read as if it stood behind a dot, so its own dots are escaped: `['example\.com/a']`.
+/// Returns the key in `['a']`. It is parsed like a field name, so its dots must be escaped: `['example\.com/a']`.
 fn dictionary_key(text: &str) -> Option<&str> {
     let key = text.trim().strip_prefix('\'')?.strip_suffix('\'')?;
     (!key.contains('\'') && !key.is_empty()).then_some(key)
@@ -286,7 +286,7 @@ impl Step {
     }
 }
 
-/// The lists and objects from `value` down.
+/// Collects `value` and the lists and objects below it that are not empty.
 fn below<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     let items: Vec<&'a Value> = match value {
         Value::Object(map) => map.values().collect(),
@@ -299,7 +299,7 @@ fn below<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// A position from the front, or from behind when negative.
+/// Returns the position of an index, which counts from the end if it is negative.
 fn position(index: i64, length: usize) -> Option<usize> {
     let length = i64::try_from(length).ok()?;
     usize::try_from(if index < 0 { index + length } else { index }).ok()

@@ -1,12 +1,12 @@
-//! What is wrong with IP addresses and ranges of them. Leading zeros and IPv4 addresses in the form of IPv6 are refused: not
-//! everybody understands them in the same way.
+//! Validation of IP addresses and CIDRs. Leading zeros and IPv4-mapped IPv6 addresses are refused, because
+//! implementations interpret them differently.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 const ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-/// Without leading zeros in numbers of IPv4.
+/// Parses an address after removing leading zeros from IPv4 numbers.
 fn plain(text: &str) -> Option<IpAddr> {
     let decimal = |part: &str| match part.trim_start_matches('0') {
         "" => "0".to_owned(),
@@ -24,7 +24,7 @@ fn is_mapped(address: Ipv6Addr) -> bool {
     address.to_ipv4_mapped().is_some()
 }
 
-/// What is wrong with an address, if anything.
+/// Returns the problem of an address, or `None` if it is valid.
 pub fn address_problem(text: &str) -> Option<&'static str> {
     match (text.parse::<IpAddr>(), plain(text)) {
         (_, None) => Some(ADDRESS),
@@ -34,7 +34,7 @@ pub fn address_problem(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a range (`10.9.8.0/24`), if anything.
+/// Returns the problem of a CIDR such as `10.9.8.0/24`, or `None` if it is valid.
 pub fn cidr_problem(text: &str) -> Option<&'static str> {
     let Some((address, length)) = text.split_once('/') else { return Some(RANGE) };
     let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Checks of single fields, read from `checks.txt`.
+//! Checks of single fields of built-in types, defined in `checks.txt`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::names::{dns1035_label, dns1123_label, dns1123_subdomain, label_value,
 /// A check: its name and its arguments.
 type Check = (&'static str, &'static str);
 
-/// By type and field.
+/// The checks by type and field.
 static CHECKS: LazyLock<BTreeMap<(&str, &str), Vec<Check>>> = LazyLock::new(|| {
     let mut checks: BTreeMap<(&str, &str), Vec<Check>> = BTreeMap::new();
     for line in include_str!("checks.txt").lines().filter(|line| !line.starts_with('#')) {
@@ -24,7 +24,7 @@ static CHECKS: LazyLock<BTreeMap<(&str, &str), Vec<Check>>> = LazyLock::new(|| {
     checks
 });
 
-/// Whether the structure's own checks hold for a text field of that name: nothing here says otherwise.
+/// Returns whether the structural checks apply to a field, that is, no check in `checks.txt` replaces them.
 pub(super) fn are_structural(ty: &str, field: &str) -> bool {
     let takes_over = |(name, _): &Check| {
         matches!(*name, "free" | "required" | "values" | "values!") || name.ends_with('!')
@@ -64,7 +64,7 @@ fn one(name: &str, arguments: &str, value: &Value, path: &str, errors: &mut Vec<
     }
 }
 
-/// A text, or each text of a list. `always`: empty ones too.
+/// Calls `with` for a text, or for each text of a list. Empty texts are included if `always` is set.
 fn each(value: &Value, path: &str, always: bool, with: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Array(items) => {
@@ -108,7 +108,7 @@ fn bounds(value: &Value, arguments: &str, path: &str) -> Option<FieldError> {
     }
 }
 
-/// What is wrong with the number or the name of a port.
+/// Validates the number or the name of a port.
 fn port(value: &Value, path: &str) -> Vec<FieldError> {
     match value {
         Value::String(name) => {
@@ -118,7 +118,7 @@ fn port(value: &Value, path: &str) -> Vec<FieldError> {
     }
 }
 
-/// What is wrong with the name of a port.
+/// Returns the problems of the name of a port.
 pub fn port_name(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let mut must = |holds: bool, why: &str| {
@@ -154,7 +154,7 @@ fn labels(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What is wrong with a label selector.
+/// Validates a label selector.
 pub fn selector(value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     labels(&value["matchLabels"], &format!("{path}.matchLabels"), errors);
     for (index, requirement) in value["matchExpressions"].as_array().into_iter().flatten().enumerate() {

@@ -1,18 +1,18 @@
-//! The unified difference of two texts, as errors show it. Longest common runs of lines are kept, and three lines around each change.
+//! The unified difference of two texts for errors, with the longest common runs of lines and three lines of context.
 
 use std::collections::BTreeMap;
 
 use crate::limits::{DIFFERENCE_LINES_MAX, DIFFERENCE_WORK_MAX};
 
-/// Lines around a change.
+/// Number of lines of context around a change.
 const CONTEXT: usize = 3;
-/// In texts of so many lines, those that are repeated often say nothing about where a run begins.
+/// In texts with at least this many lines, frequent lines cannot begin a run.
 const LONG: usize = 200;
 
-/// Equal runs: where they begin in both, and their length.
+/// A run of equal lines: its start in both texts and its length.
 type Run = (usize, usize, usize);
 
-/// What has to be done to get from lines of the one to lines of the other.
+/// A step from the lines of the old text to those of the new text.
 #[derive(Clone, Copy)]
 struct Step {
     equal: bool,
@@ -20,7 +20,7 @@ struct Step {
     new: (usize, usize),
 }
 
-/// How `new` differs from `old`; empty when it doesn't.
+/// Returns the difference between `old` and `new`. It is empty if they are equal or the texts are too large.
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     if old.len().max(new.len()) > DIFFERENCE_LINES_MAX {
@@ -51,7 +51,8 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     text
 }
 
-/// The runs that both have in common, in order, and an empty one at the end. `None` when finding them is too much work.
+/// Returns the common runs of both texts in order, with an empty run at the end, or `None` if this exceeds the work
+/// limit.
 fn runs(old: &[&str], new: &[&str]) -> Option<Vec<Run>> {
     let mut work = 0;
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -141,7 +142,7 @@ fn steps(runs: &[Run]) -> Vec<Step> {
     steps
 }
 
-/// Changes that are near each other, with the lines around them.
+/// Groups changes that are near each other, with their context.
 fn groups(steps: &[Step]) -> Vec<Vec<Step>> {
     let mut groups: Vec<Vec<Step>> = Vec::new();
     let mut group: Vec<Step> = Vec::new();
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_work_is_not_compared() {
-        // Lines of which each stands there as often as is still looked at, in another order.
+        // Both texts contain each line as often as the limit for frequent lines allows, in different order.
         let lines = |step: usize| -> String {
             (0..DIFFERENCE_LINES_MAX).map(|at| format!("{}\n", at * step % 97)).collect()
         };

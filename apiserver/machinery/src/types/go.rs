@@ -1,4 +1,4 @@
-//! How Go's decoder names a place in an object: by the struct that holds the field, and the field's type.
+//! The names of places in objects in errors of Go's decoder, which consist of the struct and the type of the field.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,18 +7,19 @@ use super::index::find;
 use super::structure::{FieldType, Type};
 use crate::schema::Presence;
 
-/// A place in an object as errors of Go's decoder name it.
+/// The place of a value as in errors of Go's decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoPlace {
-    /// The struct that holds the field: `PodSpec`.
+    /// The struct that declares the field, for example `PodSpec`.
     pub holder: String,
-    /// The names on the way, those of inlined structs among them: `spec.volumes.VolumeSource.emptyDir`.
+    /// The field names on the path, including the names of inlined structs, for example
+    /// `spec.volumes.VolumeSource.emptyDir`.
     pub names: String,
-    /// The type of the value: `[]v1.Container`.
+    /// The Go type of the value, for example `[]v1.Container`.
     pub go_type: String,
 }
 
-/// Named types of fields, by type and field.
+/// Fields with named Go types, by type and field.
 static NAMED: LazyLock<BTreeMap<(&str, &str), &str>> = LazyLock::new(|| {
     let line = |line: &'static str| {
         let mut words = line.split(' ');
@@ -27,8 +28,8 @@ static NAMED: LazyLock<BTreeMap<(&str, &str), &str>> = LazyLock::new(|| {
     include_str!("go_types.txt").lines().filter(|line| !line.starts_with('#')).filter_map(line).collect()
 });
 
-/// The place that `path` leads to in an object of type `root` (`core.v1.Pod`). Steps are names of fields; items of lists and
-/// values of maps are steps in brackets. `None` for what the structure does not know.
+/// Returns the place of `path` in an object of type `root`, for example `core.v1.Pod`. The elements of `path` are field
+/// names, and indices or map keys in brackets. Returns `None` for fields that the type does not have.
 pub fn go_place(root: &str, path: &[String]) -> Option<GoPlace> {
     let mut holder = find(root)?;
     let mut current = FieldType::Named(holder.name);
@@ -58,8 +59,8 @@ pub fn go_place(root: &str, path: &[String]) -> Option<GoPlace> {
     Some(GoPlace { holder: short(holder.name).to_owned(), names: names.join("."), go_type })
 }
 
-/// A field of a type, and the type that declares it: fields of inlined types count as the outer one's. `names` takes the names of
-/// the types between.
+/// Finds a field of a type, including those of inlined types, and the type that declares it. `names` collects the names
+/// of the inlined types.
 fn field<'p>(
     ty: &'static Type,
     wanted: &str,
@@ -86,7 +87,7 @@ fn short(name: &'static str) -> &'static str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// `core.v1.Pod` is `v1.Pod` in Go.
+/// Returns the Go name of a type; for example, `core.v1.Pod` is `v1.Pod`.
 fn name(ty: &FieldType) -> String {
     match ty {
         FieldType::Text => "string".into(),

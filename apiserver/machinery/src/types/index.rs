@@ -1,4 +1,4 @@
-//! All types by name, each read when it is first asked for.
+//! All types by name. A type is parsed at its first use.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -10,7 +10,7 @@ const TEXT: &str = include_str!("types.txt");
 
 const DEFAULTS: &str = include_str!("defaults.txt");
 
-/// One type in the text, and what has been made of it.
+/// The text of one type, and its parsed form.
 struct Entry {
     text: &'static str,
     parsed: OnceLock<Type>,
@@ -30,13 +30,14 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// The type of that name, `core.v1.PodSpec`.
+/// Returns the type of that name, for example `core.v1.PodSpec`, or `None` if it does not exist.
 pub fn find(name: &str) -> Option<&'static Type> {
     let (name, entry) = INDEX.types.get_key_value(name)?;
     Some(entry.parsed.get_or_init(|| parse::one(name, entry.text)))
 }
 
-/// The default of a field as JSON: the one that the API documents, else the one that it fills in all the same.
+/// Returns the default of a field as JSON: the documented one, or else the one that kube-apiserver applies without
+/// documenting it.
 pub(super) fn default_of(ty: &str, field: &Field) -> Option<&'static str> {
     static DEFAULT: LazyLock<BTreeMap<(&str, &str), &str>> = LazyLock::new(|| {
         let line = |line: &'static str| {
@@ -49,17 +50,17 @@ pub(super) fn default_of(ty: &str, field: &Field) -> Option<&'static str> {
     field.default.or_else(|| DEFAULT.get(&(ty, field.name)).copied())
 }
 
-/// The values of an enumeration, in order.
+/// Returns the values of an enumeration in order.
 pub fn values(name: &str) -> Vec<&'static str> {
-    // Between each two quotes; a value may have spaces.
+    // Values are in quotes, because they may contain spaces.
     INDEX.enums.get(name).copied().unwrap_or_default().split('"').skip(1).step_by(2).collect()
 }
 
-/// The name of the type of a kind: `core.v1.Pod`. Types are named by the first label of their group.
+/// Returns the name of the type of a kind, for example `core.v1.Pod`. The first part is the first label of the group.
 pub fn name_of(group: &str, version: &str, kind: &str) -> String {
     let package = match group.split('.').next().unwrap_or_default() {
         "" => "core",
-        // Its package is named after the server.
+        // The Go package of this group is named after the server.
         "internal" => "apiserverinternal",
         label => label,
     };

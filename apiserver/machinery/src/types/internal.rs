@@ -1,4 +1,4 @@
-//! Objects as kube-apiserver's errors show them: with the fields of its internal types, in their order.
+//! The text form of objects in errors of kube-apiserver, with the fields of its internal types in their order.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -49,14 +49,14 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Shown>>> = LazyLock::new(|| {
     types
 });
 
-/// `value` as an internal type of that name (`core.PodSpec`, `?[]core.Volume`), on one line.
+/// Formats `value` as an internal type such as `core.PodSpec` or `?[]core.Volume`, on one line.
 pub fn shown(ty: &str, value: &Value) -> String {
     let mut text = String::new();
     write(ty, value, Style { depth: None, sparse: false }, &mut text);
     text
 }
 
-/// Whether two values of an internal type are the same. Empty lists and maps are as good as none.
+/// Returns whether two values of an internal type are equal. Empty lists and maps are equal to absent ones.
 pub fn same(ty: &str, one: &Value, other: &Value) -> bool {
     let text = |value: &Value| {
         let mut text = String::new();
@@ -66,7 +66,7 @@ pub fn same(ty: &str, one: &Value, other: &Value) -> bool {
     text(one) == text(other)
 }
 
-/// What changed from `old` to `new`, both of an internal type, as a unified difference of their fields.
+/// Returns the changes from `old` to `new`, both of an internal type, as a unified difference of their fields.
 pub fn changes(ty: &str, old: &Value, new: &Value) -> String {
     let lines = |value: &Value| {
         let mut text = String::new();
@@ -76,7 +76,7 @@ pub fn changes(ty: &str, old: &Value, new: &Value) -> String {
     difference::unified(&lines(old), &lines(new))
 }
 
-/// Fields of a pod that its internal type has in the security context.
+/// Fields of a pod spec that the internal type has in its security context.
 const OF_HOST: [&str; 5] = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 
 fn is_empty(value: &Value) -> bool {
@@ -90,17 +90,17 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// JSON as Go writes it.
+/// Returns JSON with Go's escapes.
 fn json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// How a value is written.
+/// The layout of a formatted value.
 #[derive(Clone, Copy)]
 struct Style {
-    /// How far the lines are indented; everything stands on one line without.
+    /// The indentation of the lines, or `None` to write everything on one line.
     depth: Option<usize>,
-    /// Empty lists and maps are written as null.
+    /// Whether empty lists and maps are written as null.
     sparse: bool,
 }
 
@@ -182,7 +182,7 @@ fn structure(ty: &str, fields: &[Shown], value: &Value, style: Style, out: &mut 
         }
         context
     });
-    // Metadata stands among the other fields.
+    // The internal type has the metadata fields inlined.
     let inlined = fields.iter().any(|field| field.name == "generateName");
     let place = |field: &Shown| match &value[&field.from] {
         Value::Null if inlined => &value["metadata"][&field.from],

@@ -1,8 +1,8 @@
-//! The structure of built-in kinds, as data: `types.txt` holds each type once, and from it come the schemas that objects
-//! are decoded, merged and owned by, the messages of protobuf bodies, and the components of OpenAPI documents.
+//! The structure of built-in kinds as data. `types.txt` defines each type once. It is the source of the schemas for
+//! decoding, merging and field ownership, of the protobuf messages, and of the OpenAPI components.
 //!
-//! Nothing is read before somebody needs it: a type when it is first asked for, a schema when the first object of its
-//! kind is written. What was read stays, for all servers of the process.
+//! Types and schemas are parsed at their first use: a type when it is first looked up, a schema when the first object
+//! of its kind is written. They are kept for all servers of the process.
 
 mod addresses;
 mod checks;

@@ -14,7 +14,7 @@ const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const FIELDS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 
-/// The name that OpenAPI documents know a type by: that of its Go package.
+/// Returns the name of a type in OpenAPI documents, which is that of its Go package.
 pub fn openapi_name(name: &str) -> String {
     let package = match name.split('.').next().unwrap_or_default() {
         "meta" => "io.k8s.apimachinery.pkg.apis",
@@ -24,12 +24,12 @@ pub fn openapi_name(name: &str) -> String {
     format!("{package}.{name}")
 }
 
-/// Adds the type and all that it refers to, unless they are there. False when there is no such type.
+/// Adds the type and all types that it refers to, unless they are present. Returns false if the type does not exist.
 pub fn components(name: &str, into: &mut Map<String, Value>) -> bool {
     let Some(ty) = find(name) else { return false };
     let key = openapi_name(name);
     if !into.contains_key(&key) {
-        // Noted first: a type may refer to itself.
+        // The key is inserted first, because a type may refer to itself.
         into.insert(key.clone(), Value::Null);
         let schema = structure(ty, into);
         into.insert(key, schema);
@@ -82,7 +82,7 @@ fn field(declared: &Field, into: &mut Map<String, Value>) -> Value {
         None => None,
     };
     let mut extend = |key: &str, value: Value| {
-        // What stands beside a reference is ignored, hence `allOf`.
+        // Keywords beside a `$ref` are ignored, hence `allOf`.
         if let Some(reference) = schema.as_object_mut().and_then(|schema| schema.remove("$ref")) {
             schema["allOf"] = json!([{"$ref": reference}]);
         }

@@ -1,9 +1,9 @@
-//! Reads `types.txt`. What it cannot read is left out; a test holds that there is no such line.
+//! The parser of `types.txt`. It skips lines that it cannot parse; a test ensures that there are none.
 
 use super::structure::{Field, FieldType, Type};
 use crate::schema::Presence;
 
-/// Each type's name and its lines.
+/// Returns the name and the lines of each type.
 pub(super) fn types(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     blocks(text).filter_map(|block| {
         let head = block.strip_prefix("type ")?.lines().next()?;
@@ -11,12 +11,12 @@ pub(super) fn types(text: &'static str) -> impl Iterator<Item = (&'static str, &
     })
 }
 
-/// Each enumeration's name and its values.
+/// Returns the name and the values of each enumeration.
 pub(super) fn enums(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     blocks(text).filter_map(|block| block.strip_prefix("enum ")?.lines().next()?.split_once(' '))
 }
 
-/// The text cut before each line that begins a type or an enumeration.
+/// Splits the text before each line that begins a type or an enumeration.
 fn blocks(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -34,7 +34,7 @@ fn blocks(text: &'static str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// One type from its lines.
+/// Parses one type from its lines.
 pub(super) fn one(name: &'static str, text: &'static str) -> Type {
     let mut lines = text.lines();
     let atomic = lines.next().is_some_and(|head| head.ends_with(" atomic"));

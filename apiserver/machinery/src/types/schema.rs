@@ -8,8 +8,8 @@ use super::index::{default_of, find};
 use super::structure::{Field, FieldType, Type};
 use crate::schema::{Kind, ListType, Presence, Schema, summarise};
 
-/// The schema of a built-in type, made when it is first needed: that of a Pod has more than a thousand nodes, and most
-/// servers never see one.
+/// The schema of a built-in type, created at its first use. The schema of a Pod has more than a thousand nodes, and
+/// most servers never store a Pod.
 #[derive(Debug)]
 pub struct LazySchema {
     name: String,
@@ -17,17 +17,17 @@ pub struct LazySchema {
 }
 
 impl LazySchema {
-    /// The schema of the type of that name.
+    /// Creates the lazy schema of the type of that name.
     pub const fn new(name: String) -> Self {
         Self { name, schema: OnceLock::new() }
     }
 
-    /// The name of the type.
+    /// Returns the name of the type.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The schema; one that allows anything when there is no such type.
+    /// Returns the schema, which allows any object if the type does not exist.
     pub fn get(&self) -> &Schema {
         self.schema.get_or_init(|| match find(&self.name) {
             Some(ty) => root(ty),
@@ -50,7 +50,7 @@ fn formatted(kind: Kind, format: &str) -> Schema {
     schema
 }
 
-/// The schema of a whole object: its `metadata` is everybody's, and checked elsewhere.
+/// Returns the schema of a whole object. `metadata` is common to all kinds and validated elsewhere.
 fn root(ty: &Type) -> Schema {
     let mut schema = structure(ty);
     schema.properties.insert("apiVersion".into(), Box::new(of_kind(Kind::String)));
@@ -60,7 +60,7 @@ fn root(ty: &Type) -> Schema {
     schema
 }
 
-/// A type whose objects carry their kind inside others.
+/// Returns the schema of a type whose objects have `apiVersion` and `kind` inside of other objects, too.
 fn typed(name: &str) -> Schema {
     let mut schema = find(name).map_or_else(object, structure);
     for field in ["apiVersion", "kind"] {
@@ -131,7 +131,7 @@ fn value(ty: &FieldType) -> Schema {
             Schema { preserve_unknown_fields: true, atomic_map: true, ..object() }
         }
         FieldType::Texts => list(of_kind(Kind::String)),
-        // Claims stand in StatefulSets as whole objects.
+        // StatefulSets contain claims as whole objects.
         FieldType::Named("core.v1.PersistentVolumeClaim") => typed("core.v1.PersistentVolumeClaim"),
         FieldType::Named(name) => find(name).map_or_else(object, structure),
         FieldType::List(item) => list(value(item)),
@@ -143,7 +143,7 @@ fn value(ty: &FieldType) -> Schema {
     }
 }
 
-/// The format of quantities: they are stored in their canonical form.
+/// The format of quantities, which are stored in canonical form.
 pub(crate) const QUANTITY: &str = "quantity";
 
 fn list(items: Schema) -> Schema {
@@ -152,7 +152,7 @@ fn list(items: Schema) -> Schema {
     schema
 }
 
-/// What Go writes of a value of this type that nobody has set anything in, as JSON; `None` for an unknown type.
+/// Returns the JSON that Go encodes for a zero value of this type, or `None` for an unknown type.
 pub fn zero_object(name: &str) -> Option<Value> {
     let mut object = serde_json::Map::new();
     zero_fields(find(name)?, &mut object);
@@ -177,7 +177,7 @@ fn zero_fields(ty: &Type, object: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// What Go writes for a field that nobody has set.
+/// Returns the JSON that Go encodes for an unset field.
 pub(super) fn zero(ty: &FieldType) -> Value {
     match ty {
         FieldType::Text | FieldType::Enum(_) => "".into(),

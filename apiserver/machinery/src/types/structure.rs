@@ -1,81 +1,81 @@
-//! Types, their fields, and what these hold.
+//! The structure of types: fields and their types.
 
 use crate::schema::Presence;
 
-/// A type that a field has.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldType {
-    /// A text.
+    /// A string.
     Text,
-    /// One of the texts of that enumeration ([`super::values`]).
+    /// A string of the enumeration of that name ([`super::values`]).
     Enum(&'static str),
-    /// An integer; of 64 bits, or of 32.
+    /// An integer of 32 or 64 bits.
     Integer {
-        /// Whether it has 64 bits.
+        /// Whether the integer has 64 bits.
         wide: bool,
     },
     /// A boolean.
     Boolean,
-    /// Bytes, base64 in JSON.
+    /// Bytes, which are base64 in JSON.
     Bytes,
-    /// `metav1.Time`
+    /// The type `metav1.Time`.
     Time,
-    /// `metav1.MicroTime`
+    /// The type `metav1.MicroTime`.
     MicroTime,
-    /// `resource.Quantity`
+    /// The type `resource.Quantity`.
     Quantity,
-    /// `intstr.IntOrString`
+    /// The type `intstr.IntOrString`.
     IntOrString,
     /// Any JSON (`runtime.RawExtension`).
     Raw,
-    /// `metav1.FieldsV1`
+    /// The type `metav1.FieldsV1`.
     FieldsV1,
-    /// A list of texts that is a message on the wire (`ExtraValue`).
+    /// A list of strings that is a message on the wire (`ExtraValue`).
     Texts,
-    /// A type of that name.
+    /// The type of that name.
     Named(&'static str),
-    /// A list.
+    /// A list with items of that type.
     List(Box<FieldType>),
-    /// A map with texts as keys.
+    /// A map from strings to values of that type.
     Map(Box<FieldType>),
 }
 
-/// A field.
+/// A field of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its number on the wire.
+    /// The field number on the wire.
     pub number: u64,
-    /// Its name in JSON.
+    /// The name in JSON.
     pub name: &'static str,
-    /// When it is written.
+    /// When the field is encoded.
     pub presence: Presence,
-    /// What it holds.
+    /// The type of the field.
     pub ty: FieldType,
-    /// Whether it is a list of unique scalars.
+    /// Whether the field is a list of unique scalars.
     pub set: bool,
-    /// The keys of a list of objects that merges by them.
+    /// The keys of a list of type `map`.
     pub keys: Vec<&'static str>,
-    /// Whether it has one owner as a whole.
+    /// Whether the field has one owner as a whole.
     pub atomic: bool,
-    /// Whether its parts have owners of their own although its type says otherwise.
+    /// Whether the parts of the field have separate owners although its type is atomic.
     pub granular: bool,
-    /// How a strategic merge patch merges it.
+    /// The strategy of strategic merge patches.
     pub patch_strategy: Option<&'static str>,
-    /// By which field a strategic merge patch tells items apart.
+    /// The merge key of strategic merge patches.
     pub patch_key: Option<&'static str>,
-    /// Its default, as JSON.
+    /// The default as JSON.
     pub default: Option<&'static str>,
-    /// Whether the API calls it required.
+    /// Whether the API declares the field as required.
     pub required: bool,
 }
 
 /// A type with fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Type {
-    /// `core.v1.PodSpec`
+    /// The name of the type, for example `core.v1.PodSpec`.
     pub name: &'static str,
-    /// Whether it has one owner as a whole.
+    /// Whether a value has one owner as a whole.
     pub atomic: bool,
-    /// In the order of declaration.
+    /// The fields in the order of declaration.
     pub fields: Vec<Field>,
 }

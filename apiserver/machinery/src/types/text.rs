@@ -1,4 +1,5 @@
-//! JSON text as Go writes it of a type: fields in the order of their declaration, those that are always written included.
+//! JSON text of typed objects as Go encodes it: fields in the order of declaration, including those that are always
+//! encoded.
 
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use super::schema;
 use super::structure::{FieldType, Type};
 use crate::schema::Presence;
 
-/// What Go writes of `object`, of the type of that name, between the braces and with them. Fields of other names are left out.
+/// Encodes `object` as the type of that name. Fields that the type does not have are omitted.
 pub fn go_text(name: &str, object: &Value) -> String {
     let mut text = String::new();
     match find(name) {
@@ -60,7 +61,7 @@ fn value(ty: &FieldType, found: &Value, text: &mut String) {
     }
 }
 
-/// Go writes what HTML would take for markup as escapes.
+/// Escapes HTML characters in JSON as Go does.
 pub fn escaped(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -1,4 +1,4 @@
-//! What the structure itself says about values: required texts, and texts out of an enumeration.
+//! Structural validation of built-in types: required strings and enumerations.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::structure::{Field, FieldType, Type};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::Presence;
 
-/// What is wrong with `object`, of the type of that name, by its structure. `metadata` and `status` are left out: the
-/// one has rules of its own, the other is its controllers' affair.
+/// Validates `object` against the type of that name. `metadata` has its own rules, and controllers write `status`, so
+/// both are skipped.
 pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let Some(ty) = find(name) else { return errors };
@@ -19,7 +19,7 @@ pub fn validate(name: &str, object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `outer`: the type that `ty` is inlined in, or `ty` itself.
+/// Validates a struct. `outer` is the type into which `ty` is inlined, or `ty` itself.
 fn structure(ty: &Type, outer: &'static str, object: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if !object.is_object() {
         return;
@@ -39,10 +39,11 @@ fn structure(ty: &Type, outer: &'static str, object: &Value, path: &str, errors:
     }
 }
 
-/// LabelSelectors are checked as a whole, where they stand.
+/// Label selectors are validated as a whole by the checks of their fields.
 const SELECTOR: &str = "meta.v1.LabelSelector";
 
-/// `owners`: the type that declares the field, and the one that it is inlined in or the same again.
+/// Validates a field. `owners` are the type that declares the field and the type into which that type is inlined, or
+/// the same type twice.
 fn field(
     owners: [&'static str; 2],
     declared: &Field,

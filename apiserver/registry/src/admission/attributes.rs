@@ -1,4 +1,4 @@
-//! What a request is, for those who match and judge it.
+//! The attributes of a request that webhooks and policies match and evaluate.
 
 use machinery::meta;
 use machinery::status::Status;
@@ -10,24 +10,24 @@ use crate::options::Operation;
 use crate::registry::Registry;
 use crate::write::Target;
 
-/// One write on its way.
+/// One write that admission is asked about.
 pub(crate) struct Attributes<'a> {
     pub(crate) target: Target<'a>,
     pub(crate) operation: Operation,
-    /// The object before; `None` when it is created.
+    /// The object before the write; `None` for a creation.
     pub(crate) old: Option<&'a Value>,
     pub(crate) user: crate::context::User,
     pub(crate) dry_run: bool,
     manager: String,
 }
 
-/// One write, as it is shown in the version that somebody asked to see it in.
+/// One write in the version in which a webhook or policy asks for it.
 pub(super) struct Case {
-    /// What is being written; null when it is deleted.
+    /// The object to be written; null for a deletion.
     pub(super) object: Value,
-    /// The object before; null when it is created.
+    /// The object before the write; null for a creation.
     pub(super) old: Value,
-    /// `AdmissionRequest` without the objects.
+    /// The `AdmissionRequest` without the objects.
     pub(super) request: Value,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// `CREATE`, …
+    /// Returns `CREATE`, `UPDATE` or `DELETE`.
     pub(super) fn operation_name(&self) -> &'static str {
         match self.operation {
             Operation::Create => "CREATE",
@@ -57,15 +57,16 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// What is being written; nothing when it is deleted.
+    /// Returns the object to be written, or null for a deletion.
     pub(super) fn new_object<'v>(&self, object: &'v Value) -> &'v Value {
         if self.operation == Operation::Delete { &Value::Null } else { object }
     }
 
-    /// The object in another version of its resource, or its Scale.
+    /// Returns the object in another version of its resource, or its Scale if the request is for the `scale`
+    /// subresource.
     ///
     /// # Errors
-    /// The conversion webhook's failure.
+    /// If the conversion webhook fails.
     pub(super) async fn shown(
         &self,
         registry: &Registry,
@@ -85,10 +86,10 @@ impl<'a> Attributes<'a> {
         registry.in_version(&served.definition, version, object.clone()).await
     }
 
-    /// What the request looks like in `version`.
+    /// Returns the objects and the `AdmissionRequest` in `version`.
     ///
     /// # Errors
-    /// The conversion webhook's failure.
+    /// If the conversion webhook fails.
     pub(super) async fn case(
         &self,
         registry: &Registry,
@@ -102,7 +103,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// `AdmissionRequest` without the objects, as it is asked of `version`.
+    /// Returns the `AdmissionRequest` for `version`, without the objects.
     fn request(&self, version: &Version, object: &Value) -> Value {
         let served = self.target.served;
         let definition = &served.definition;
@@ -141,7 +142,7 @@ impl<'a> Attributes<'a> {
         request
     }
 
-    /// The namespace; that of a Namespace is itself.
+    /// Returns the namespace of the object. For a Namespace this is its own name.
     pub(super) fn namespace(&self) -> &str {
         if self.is_namespace() { self.target.name } else { self.target.namespace }
     }

@@ -1,4 +1,4 @@
-//! Which requests a webhook or a policy is about.
+//! Matching of requests with the rules, selectors and conditions of webhooks and policies.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Attributes;
 use crate::definition::Version;
 use crate::registry::Registry;
 
-/// One rule.
+/// One rule: a combination of operations, resources, names and scope.
 struct Rule {
     operations: Vec<String>,
     groups: Vec<String>,
@@ -22,15 +22,15 @@ struct Rule {
     scope: String,
 }
 
-/// Rules and selectors.
+/// The rules and selectors of a webhook, a policy or a binding.
 pub(super) struct Matcher {
     rules: Vec<Rule>,
     excluded: Vec<Rule>,
     namespaces: LabelSelector,
     objects: LabelSelector,
-    /// Whether a rule for another version of the resource counts.
+    /// Whether a rule that names another version of the resource matches, too (`matchPolicy: Equivalent`).
     equivalent: bool,
-    /// Whether no rules mean every request.
+    /// Whether every request matches if there are no rules.
     any: bool,
 }
 
@@ -55,12 +55,12 @@ fn selector(value: &Value) -> LabelSelector {
 }
 
 impl Matcher {
-    /// Of a webhook.
+    /// Compiles the rules and selectors of a webhook.
     pub(super) fn of_webhook(webhook: &Value) -> Self {
         Self { rules: rules(&webhook["rules"]), ..Self::selecting(webhook) }
     }
 
-    /// Of `matchConstraints` or `matchResources`. `any`: without rules it matches everything.
+    /// Compiles `matchConstraints` or `matchResources`. With `any`, every request matches if there are no rules.
     pub(super) fn of_resources(resources: &Value, any: bool) -> Self {
         Self {
             rules: rules(&resources["resourceRules"]),
@@ -81,10 +81,10 @@ impl Matcher {
         }
     }
 
-    /// The version in which the request matches, if it does.
+    /// Returns the version in which the request matches, or `None` if it does not match.
     ///
     /// # Errors
-    /// When the namespace that is to be selected by is not there.
+    /// If the namespace selector needs the namespace of the request and that namespace does not exist.
     pub(super) fn matches(
         &self,
         registry: &Registry,
@@ -140,7 +140,7 @@ impl Matcher {
             let shown = if shown.is_null() { object } else { shown };
             return Ok(self.namespaces.matches(meta::labels(shown)));
         }
-        // What is in no namespace is not selected by one.
+        // The namespace selector does not restrict cluster-scoped objects.
         let name = attributes.target.namespace;
         if name.is_empty() {
             return Ok(true);
@@ -159,7 +159,7 @@ impl Rule {
         let definition = &target.served.definition;
         let has = |list: &[String], wanted: &str| list.iter().any(|one| one == "*" || one == wanted);
         let scope = match self.scope.as_str() {
-            // A Namespace is a cluster-scoped object.
+            // Namespaces are cluster-scoped objects.
             "Namespaced" => definition.namespaced,
             "Cluster" => !definition.namespaced,
             _ => true,
@@ -174,13 +174,13 @@ impl Rule {
     }
 }
 
-/// `pods`, `pods/status`, `pods/*`, `*`, `*/*`, `*/status`.
+/// Compares a resource of a rule with the request: `pods`, `pods/status`, `pods/*`, `*`, `*/*`, `*/status`.
 fn resource(rule: &str, plural: &str, part: &str) -> bool {
     let (resource, wanted) = rule.split_once('/').unwrap_or((rule, ""));
     (resource == "*" || resource == plural) && (wanted == "*" || wanted == part)
 }
 
-/// `matchConditions`
+/// Compiled `matchConditions`, each with its name.
 pub(super) struct Conditions(Vec<(String, Result<Program, String>)>);
 
 impl Conditions {
@@ -200,7 +200,7 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all hold. One that does not hold wins over those that fail.
+    /// Returns whether all conditions are true. A false condition takes precedence over conditions that fail.
     pub(super) fn hold(&self, input: &Input<'_>) -> Result<bool, String> {
         let mut failures = Vec::new();
         for (name, program) in &self.0 {

@@ -1,5 +1,5 @@
-//! Admission by what is configured in the API: webhooks and policies. The configurations are kept compiled, and compiled
-//! again when one of them has changed; without any, a write pays for one comparison.
+//! Admission by the webhooks and policies that are configured in the API. The compiled configurations are cached, and
+//! compiled again after one of them has changed. Without any configuration, a write costs one comparison.
 
 mod attributes;
 mod matching;
@@ -25,10 +25,11 @@ use crate::options::Operation;
 use crate::registry::Registry;
 use crate::write::Target;
 
-/// The group whose objects configure admission. They are not subject to it: a broken configuration could not be mended.
+/// The group whose objects configure admission. Writes to it are exempt: otherwise a broken configuration could not be
+/// repaired.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 
-/// All configurations, compiled.
+/// All compiled configurations.
 #[derive(Default)]
 pub(crate) struct Configured {
     mutating: Vec<Webhook>,
@@ -36,12 +37,12 @@ pub(crate) struct Configured {
     policies: Vec<Policy>,
 }
 
-/// The compiled configurations, and the state of the store that they show.
+/// The compiled configurations, and the change counter of the store for which they were compiled.
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<(Option<u64>, Arc<Configured>)>);
 
 impl Registry {
-    /// What is configured now and concerns objects of `definition`; `None` when nothing is.
+    /// Returns the current configurations that apply to objects of `definition`, or `None` if there are none.
     fn configured(&self, definition: &Definition) -> Option<Arc<Configured>> {
         if definition.group == GROUP && definition.built_in {
             return None;
@@ -59,7 +60,7 @@ impl Registry {
         (!nothing).then_some(configured)
     }
 
-    /// As [`Self::configured`], when there are mutating webhooks.
+    /// Like [`Self::configured`], but `None` if there are no mutating webhooks.
     fn mutating(&self, definition: &Definition) -> Option<Arc<Configured>> {
         self.configured(definition).filter(|configured| !configured.mutating.is_empty())
     }
@@ -78,7 +79,7 @@ impl Registry {
         }
     }
 
-    /// Lets mutating webhooks change `object`.
+    /// Calls the mutating webhooks, which can change `object`.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -95,7 +96,7 @@ impl Registry {
         webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await
     }
 
-    /// Lets mutating webhooks refuse a deletion; there is nothing to change.
+    /// Calls the mutating webhooks for a deletion. They can only refuse it, because there is no new object.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -111,7 +112,7 @@ impl Registry {
         self.call_mutating(context, target, Operation::Delete, Some(object), &mut object.clone()).await
     }
 
-    /// Asks policies, then validating webhooks, whether `object` may be written.
+    /// Evaluates the policies, then calls the validating webhooks, to decide whether `object` may be written.
     ///
     /// # Errors
     /// The refusal that the client gets.

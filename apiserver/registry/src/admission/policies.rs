@@ -1,4 +1,4 @@
-//! Judging by policies.
+//! Evaluation of ValidatingAdmissionPolicies.
 
 use cel::program::{Answer, Input};
 use machinery::meta;
@@ -11,13 +11,13 @@ use super::policy::{Binding, Policy, Validation};
 use crate::definition::Version;
 use crate::registry::Registry;
 
-/// A rule that is broken.
+/// A validation that is false or failed.
 struct Violation {
     message: String,
     reason: String,
 }
 
-/// Evaluates all policies that concern the request.
+/// Evaluates all policies that match the request.
 pub(super) async fn validate(
     registry: &Registry,
     policies: &[Policy],
@@ -128,7 +128,7 @@ fn broken(policy: &Policy, input: &Input<'_>) -> Vec<Violation> {
     found
 }
 
-/// Longest message that an expression may make, in bytes.
+/// Maximum size of a message that `messageExpression` returns, in bytes.
 const MAX_MESSAGE: usize = 5 * 1024;
 
 fn message(policy: &Policy, validation: &Validation, input: &Input<'_>) -> String {
@@ -147,7 +147,8 @@ fn message(policy: &Policy, validation: &Validation, input: &Input<'_>) -> Strin
     }
 }
 
-/// The parameters that each validation is evaluated with; one null for a policy or a binding without any.
+/// Returns the parameter objects with which each validation is evaluated. If the policy or the binding has no
+/// parameters, this is a single null.
 async fn params(
     registry: &Registry,
     policy: &Policy,

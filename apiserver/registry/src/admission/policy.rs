@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicies and their bindings, compiled.
+//! Compiled ValidatingAdmissionPolicies and their bindings.
 
 use cel::program::{Expected, Program};
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::matching::{Conditions, Matcher};
 use crate::strategy::POLICY_VARIABLES;
 
-/// A policy that is bound at least once.
+/// A policy with at least one binding.
 pub(super) struct Policy {
     pub(super) name: String,
     pub(super) matcher: Matcher,
     pub(super) conditions: Conditions,
-    /// Whether an evaluation that fails lets the request pass.
+    /// Whether the request passes if an evaluation fails (`failurePolicy: Ignore`).
     pub(super) ignore: bool,
-    /// Group, version and kind of its parameters.
+    /// Group, version and kind of the parameters.
     pub(super) param_kind: Option<(String, String, String)>,
     pub(super) variables: Vec<(String, Program)>,
     pub(super) validations: Vec<Validation>,
     pub(super) bindings: Vec<Binding>,
 }
 
-/// One rule of a policy.
+/// One validation of a policy.
 pub(super) struct Validation {
     pub(super) source: String,
     pub(super) program: Program,
@@ -29,13 +29,13 @@ pub(super) struct Validation {
     pub(super) reason: String,
 }
 
-/// Where a policy holds, and what follows.
+/// A binding: the requests to which the policy applies, and the actions if a validation is false.
 pub(super) struct Binding {
     pub(super) name: String,
     pub(super) matcher: Option<Matcher>,
     pub(super) deny: bool,
     pub(super) warn: bool,
-    /// `paramRef`, null for none.
+    /// The `paramRef`, or null if there is none.
     pub(super) params: Value,
 }
 
@@ -44,7 +44,7 @@ fn text(value: &Value) -> String {
 }
 
 impl Policy {
-    /// The policies that are bound.
+    /// Compiles the policies that have a binding.
     pub(super) fn all(policies: &[Value], bindings: &[Value]) -> Vec<Self> {
         let bound = |policy: &Value| -> Vec<Binding> {
             let name = &policy["metadata"]["name"];
@@ -59,7 +59,7 @@ impl Policy {
 
     fn of(policy: &Value, bindings: Vec<Binding>) -> Self {
         let spec = &policy["spec"];
-        // What does not compile was refused when it was written.
+        // Expressions that do not compile are refused when the policy is written.
         let compile = |value: &Value, expected| {
             Program::compile(value.as_str()?.trim(), &POLICY_VARIABLES, expected).ok()
         };

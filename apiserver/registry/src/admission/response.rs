@@ -1,24 +1,24 @@
-//! What a webhook answers.
+//! The answers of admission webhooks.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
-/// An answer that makes sense.
+/// A valid answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// Why the request is refused, if it is.
+    /// The `status` of the refusal; `None` if the request is allowed.
     pub(super) denied: Option<Value>,
-    /// A JSON patch, as text; empty for none.
+    /// The JSON patch as text; empty if there is none.
     pub(super) patch: Vec<u8>,
     pub(super) warnings: Vec<String>,
 }
 
-/// Reads the answer to the review with that `uid`.
+/// Reads the answer to the review with the given `uid`.
 ///
 /// # Errors
-/// Why it makes no sense.
+/// Why the answer is invalid.
 pub(super) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> Result<Verdict, String> {
     let found = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (found("apiVersion"), found("kind"));
@@ -32,7 +32,7 @@ pub(super) fn read(answer: &Value, version: &str, uid: &str, mutating: bool) -> 
         return Err("webhook response was absent".to_owned());
     }
     let given = response["uid"].as_str().unwrap_or_default();
-    // The older version did not ask for it.
+    // `v1beta1` does not require the UID in the response.
     if given != uid && !version.ends_with("v1beta1") {
         return Err(format!("expected response.uid={uid:?}, got {given:?}"));
     }
@@ -59,7 +59,7 @@ fn patch(response: &Value) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reasons that a refusal may give; a `Status` of this server has no others.
+/// Reasons that a refusal may contain: those that a `Status` of this server can have.
 const REASONS: [&str; 18] = [
     "Unauthorized",
     "Forbidden",
@@ -81,7 +81,7 @@ const REASONS: [&str; 18] = [
     "ServiceUnavailable",
 ];
 
-/// The refusal that the client gets, from the `Status` of the answer.
+/// Builds the refusal for the client from the `Status` in the answer.
 pub(super) fn denial(webhook: &str, status: &Value) -> Status {
     let denied = format!("admission webhook \"{webhook}\" denied the request");
     let text = |field: &str| status[field].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One webhook of a configuration.
+//! One admission webhook of a configuration.
 
 use std::time::Duration;
 
@@ -8,29 +8,29 @@ use super::matching::{Conditions, Matcher};
 use crate::strategy::REQUEST;
 use crate::webhook::WebhookClientConfig;
 
-/// A webhook, ready to be called.
+/// A webhook that is ready to be called.
 pub(super) struct Webhook {
     pub(super) name: String,
     pub(super) matcher: Matcher,
     pub(super) conditions: Conditions,
-    /// `None` for an address that makes no sense.
+    /// `None` if `clientConfig` is invalid.
     pub(super) client: Option<WebhookClientConfig>,
     pub(super) timeout: Duration,
-    /// Whether a failed call lets the request pass.
+    /// Whether the request passes if the call fails (`failurePolicy: Ignore`).
     pub(super) ignore: bool,
-    /// Whether it may be called again after others have changed the object.
+    /// Whether the webhook may be called again after others have changed the object (`reinvocationPolicy: IfNeeded`).
     pub(super) again: bool,
-    /// Whether it may be called for a dry run.
+    /// Whether the webhook may be called for a dry run.
     pub(super) dry_run: bool,
-    /// The version of the review that it understands.
+    /// The `apiVersion` of the AdmissionReview that the webhook supports.
     pub(super) version: &'static str,
 }
 
-/// The time limit of webhooks that name none.
+/// The timeout of webhooks without `timeoutSeconds`.
 const TIMEOUT_SECONDS: u64 = 10;
 
 impl Webhook {
-    /// Those of a configuration, in order.
+    /// Returns the webhooks of a configuration, in order.
     pub(super) fn all(configuration: &Value) -> impl Iterator<Item = Self> {
         configuration["webhooks"].as_array().into_iter().flatten().map(Self::of)
     }

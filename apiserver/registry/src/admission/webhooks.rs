@@ -1,4 +1,4 @@
-//! Calling webhooks.
+//! Calls of admission webhooks.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::definition::Version;
 use crate::options::Operation;
 use crate::registry::Registry;
 
-/// Calls the webhooks one after the other, each with what those before it made of the object; then those again that ask
-/// for it and have not seen a later change.
+/// Calls the mutating webhooks one after the other, each with the object as the previous ones changed it. Then it calls
+/// those with `reinvocationPolicy: IfNeeded` again, if the object has changed since their call.
 pub(super) async fn mutate(
     registry: &Registry,
     webhooks: &[Webhook],
@@ -26,7 +26,7 @@ pub(super) async fn mutate(
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<(), Status> {
-    // What each webhook that was called left behind.
+    // For each webhook that may be called again: the object after the first call.
     let mut seen: Vec<Option<Value>> = Vec::with_capacity(webhooks.len());
     for webhook in webhooks {
         let called = mutate_one(registry, webhook, attributes, object, warnings).await?;
@@ -40,7 +40,7 @@ pub(super) async fn mutate(
     Ok(())
 }
 
-/// Answers whether the webhook was called.
+/// Calls a webhook that matches the request and applies its patch. Returns whether it was called.
 async fn mutate_one(
     registry: &Registry,
     webhook: &Webhook,
@@ -66,7 +66,7 @@ async fn mutate_one(
     Ok(true)
 }
 
-/// The object after the webhook's patch, in the version of the request and with its defaults.
+/// Returns the object after the webhook's patch, in the version of the request and with its defaults.
 async fn patched(
     registry: &Registry,
     attributes: &Attributes<'_>,
@@ -82,7 +82,7 @@ async fn patched(
     Ok(object)
 }
 
-/// Calls all webhooks that the request concerns at once.
+/// Calls all validating webhooks that match the request, concurrently.
 pub(super) async fn validate(
     registry: &Registry,
     webhooks: &[Webhook],
@@ -113,8 +113,9 @@ pub(super) async fn validate(
     refusal.map_or(Ok(()), Err)
 }
 
-/// The version in which the request is the webhook's affair, if it is, and what it looks like there. That this cannot be shown
-/// is a failure of the call, where no condition has to look at it before.
+/// Returns the version in which the request matches the webhook and the request in that version, or `None` if it does
+/// not match. If the objects cannot be converted, the failure counts as a failed call, unless match conditions need the
+/// objects.
 async fn concerns(
     registry: &Registry,
     webhook: &Webhook,
@@ -140,7 +141,7 @@ async fn concerns(
     }
 }
 
-/// The webhook's verdict; `None` when it could not be had and does not matter.
+/// Calls a webhook and returns its verdict, or `None` if the call failed and the webhook has `failurePolicy: Ignore`.
 async fn call(
     registry: &Registry,
     webhook: &Webhook,

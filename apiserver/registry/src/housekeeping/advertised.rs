@@ -1,4 +1,5 @@
-//! The Service `kubernetes` in `default`, through which Pods reach the server, and where it leads.
+//! Maintains the Service `kubernetes` in `default`, through which Pods reach the server, with its Endpoints and
+//! EndpointSlice.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,15 +13,16 @@ use crate::registry::Registry;
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// The first address of kube-apiserver's range for Services.
+/// The first address of kube-apiserver's default range for Services.
 const CLUSTER_ADDRESS: &str = "10.0.0.1";
 
 /// The port of the Service.
 const PORT: u16 = 443;
 
 impl Registry {
-    /// From now on the Service `kubernetes` is there, and leads to `address`. As on a real server its Endpoints name no address of
-    /// loopback, which means another machine to everybody else: where the server is reached in no other way, there are none.
+    /// Creates the Service `kubernetes` and lets it lead to `address`. Like on a real API server, its Endpoints never
+    /// contain a loopback address, which on another machine means that machine. If the server has only such an address,
+    /// there are no Endpoints.
     pub fn advertise(&self, address: SocketAddr) {
         for (prefix, kind) in [
             ("/registry/core/services/default/", Kind::Service),
@@ -39,7 +41,7 @@ enum Kind {
     Slice,
 }
 
-/// One of the objects.
+/// One of the three objects.
 struct Advertised {
     kind: Kind,
     address: SocketAddr,
@@ -54,7 +56,7 @@ impl Part for Advertised {
     async fn work(&mut self, registry: &Registry) -> bool {
         if std::mem::take(&mut self.stale)
             && let Err(status) = self.reconcile(registry).await
-            // Somebody else wrote or deleted it: that is a change, too.
+            // If another client has written or deleted the object, that change is observed, too, and handled then.
             && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
         {
             tracing::warn!(name = NAME, %status, "what leads to this server could not be written");
@@ -81,9 +83,10 @@ impl Advertised {
             (None, Some(wanted)) => {
                 registry.create(&mut context, &served, NAMESPACE, Input::new(wanted)).await?;
             }
-            // A real server, too, leaves a Service alone that is there.
+            // A real API server also leaves an existing Service unchanged.
             (Some(_), _) if self.kind == Kind::Service => {}
-            // Of another family: it can't be changed, and comes back when it has gone.
+            // The address family of a slice cannot be changed. A slice of another family is deleted below, and its
+            // deletion leads to a new one.
             (Some(found), Some(wanted)) if found["addressType"] == wanted["addressType"] => {
                 let differs = |field: &str| !wanted[field].is_null() && found[field] != wanted[field];
                 let labels = &wanted["metadata"]["labels"];
@@ -106,7 +109,7 @@ impl Advertised {
         Ok(())
     }
 
-    /// The object as it must be; `None` where there must be none.
+    /// Returns the desired object; `None` if it must not exist.
     fn wanted(&self) -> Option<Value> {
         let (address, port) = (self.address.ip(), self.address.port());
         let reachable = !address.is_loopback() && !address.is_unspecified();

@@ -1,4 +1,4 @@
-//! ClusterRoles with an `aggregationRule` have the rules of the roles that it selects.
+//! Maintains the rules of ClusterRoles with an `aggregationRule`: the rules of all roles that it selects.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -18,15 +18,15 @@ const MANAGER: &str = "clusterrole-aggregation-controller";
 struct Role {
     labels: Map<String, Value>,
     rules: Vec<Value>,
-    /// `None`: it has rules of its own.
+    /// The selectors of the `aggregationRule`; `None` for a role without one.
     selectors: Option<Vec<LabelSelector>>,
 }
 
-/// All ClusterRoles by name. Pure.
+/// All ClusterRoles by name. Does no I/O.
 #[derive(Default)]
 pub(super) struct Roles {
     roles: BTreeMap<String, Role>,
-    /// Gathering roles to look at.
+    /// Names of aggregated roles to check.
     queue: BTreeSet<String>,
 }
 
@@ -36,7 +36,7 @@ impl Roles {
         let role = Role {
             labels: meta::labels(object).cloned().unwrap_or_default(),
             rules: object["rules"].as_array().cloned().unwrap_or_default(),
-            // A selector that cannot be read selects nothing.
+            // An invalid selector selects nothing.
             selectors: selectors.map(|list| {
                 list.iter().filter_map(|selector| LabelSelector::from_object(selector).ok()).collect()
             }),
@@ -57,13 +57,13 @@ impl Roles {
         self.queue_all();
     }
 
-    /// There are few gathering roles, and a look at one costs little.
+    /// Queues all aggregated roles: there are few of them, and checking one is cheap.
     fn queue_all(&mut self) {
         let gathering = self.roles.iter().filter(|(_, role)| role.selectors.is_some());
         self.queue = gathering.map(|(name, _)| name.clone()).collect();
     }
 
-    /// A role whose rules are not what it should gather, and what that is.
+    /// Returns the next aggregated role whose rules are wrong, with the correct rules.
     pub(super) fn next_change(&mut self) -> Option<(String, Vec<Value>)> {
         while let Some(name) = self.queue.pop_first() {
             let Some(role) = self.roles.get(&name) else { continue };
@@ -92,7 +92,7 @@ impl Roles {
     }
 }
 
-/// Keeps the gathering roles up.
+/// The task that keeps aggregated roles up to date.
 pub(crate) struct Aggregation(Roles);
 
 impl Aggregation {
@@ -135,7 +135,7 @@ async fn write(registry: &Registry, name: &str, rules: Vec<Value>) -> Result<(),
     let Some(served) = registry.served("rbac.authorization.k8s.io", "v1", "clusterroles") else {
         return Ok(());
     };
-    // A role that has gone meanwhile must not come back by the apply.
+    // The apply must not create a role again that has been deleted in the meantime.
     if registry.storage().get(&format!("{PREFIX}{name}")).is_none() {
         return Ok(());
     }

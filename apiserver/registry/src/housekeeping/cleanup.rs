@@ -1,4 +1,4 @@
-//! A deleted CustomResourceDefinition takes its objects with it: they go first.
+//! Deletes the objects of a CustomResourceDefinition that is being deleted, before the definition itself is removed.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +88,8 @@ async fn clean(registry: &Registry, name: &str) -> Result<(), Status> {
         }
     }
     let Some(crds) = registry.definitions().stored(CRDS.0, CRDS.1) else { return Ok(()) };
-    // By its status: what the rest says may not be valid any more, and then could not be written.
+    // Writes through the `status` subresource: the stored spec may be invalid under the current rules, and an ordinary
+    // update would then be refused.
     let target = Target { served: &crds, namespace: "", name, subresource: Subresource::Status };
     edit(registry, &target, |crd| {
         retain(crd, "finalizers", |finalizer| finalizer != apiextensions::crd::CLEANUP_FINALIZER)

@@ -1,4 +1,4 @@
-//! The roles and bindings that a cluster is born with: read from `policy/roles.txt`.
+//! The default roles and bindings of a cluster, read from `policy/roles.txt`.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use super::aggregation;
 const SOURCE: &str = include_str!("../../policy/roles.txt");
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// An object that must be there.
+/// An object that must exist.
 pub(super) struct Wanted {
     pub(super) plural: &'static str,
-    /// Empty for cluster-scoped ones.
+    /// Empty for cluster-scoped objects.
     pub(super) namespace: String,
     pub(super) object: Value,
 }
@@ -30,7 +30,7 @@ impl Wanted {
         Self { plural, namespace: namespace.to_owned(), object }
     }
 
-    /// A line that is indented: a rule of the role before it.
+    /// Adds a rule from an indented line to the preceding role.
     fn rule(&mut self, words: &[&str]) {
         let rule = match words {
             [verbs, paths] => {
@@ -69,7 +69,7 @@ impl Wanted {
         self
     }
 
-    /// `to ROLE` and `from LABEL` behind the name of a cluster role.
+    /// Applies the words `to ROLE` and `from LABEL` that follow the name of a ClusterRole.
     fn aggregate(mut self, words: &[&str]) -> Self {
         for pair in words.chunks(2) {
             let label = |role: &str| format!("{GROUP}/aggregate-to-{role}");
@@ -86,7 +86,7 @@ impl Wanted {
     }
 }
 
-/// A list with commas, sorted as a real server sorts it.
+/// Splits a comma-separated list and sorts it like a real API server.
 fn list(text: &str) -> Vec<String> {
     let mut list: Vec<String> =
         text.split(',').map(|one| if one == "core" { String::new() } else { one.to_owned() }).collect();
@@ -103,7 +103,8 @@ fn verbs(text: &str) -> Vec<String> {
     list(&text.collect::<Vec<_>>().join(","))
 }
 
-/// All of them, in the order in which a real server makes them; roles that gather others' rules have them already.
+/// Returns all roles and bindings, in the order in which a real API server creates them. Aggregated roles already
+/// contain their rules.
 pub(super) fn all() -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for line in SOURCE.lines().filter(|line| !line.starts_with('#')) {
@@ -134,13 +135,13 @@ pub(super) fn all() -> Vec<Wanted> {
     all
 }
 
-/// Gives the gathering roles their rules.
+/// Sets the rules of aggregated roles.
 fn gather(all: &mut [Wanted]) {
     let mut roles = aggregation::Roles::default();
     for one in all.iter().filter(|one| one.plural == "clusterroles") {
         roles.set(&one.object);
     }
-    // A role may gather from one that gathers itself.
+    // A role may aggregate another aggregated role.
     while let Some((name, rules)) = roles.next_change() {
         roles.set_rules(&name, rules.clone());
         let mut found = all.iter_mut().filter(|one| one.plural == "clusterroles");

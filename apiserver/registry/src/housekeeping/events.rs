@@ -1,4 +1,4 @@
-//! Events go an hour after they were last written.
+//! Deletes Events one hour after their last write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -10,11 +10,11 @@ use store::{Event, EventKind, Key, Watcher};
 use crate::context::{Context, DeleteOptions};
 use crate::registry::{Inner, Registry};
 
-/// How long Events stay.
+/// Retention time of Events.
 const AGE: Duration = Duration::from_secs(3600);
 const PREFIX: &str = "/registry/core/events/";
 
-/// When which Event goes, in milliseconds of the epoch.
+/// Expiry times of Events, in milliseconds since the Unix epoch.
 #[derive(Default)]
 struct Deadlines {
     by_time: BTreeSet<(i64, Key)>,
@@ -52,7 +52,7 @@ impl Deadlines {
     }
 }
 
-/// Starts the task.
+/// Starts the task that deletes expired Events.
 pub(crate) fn start(registry: &Registry) {
     let (entries, revision) = registry.storage().range(PREFIX);
     let Ok(changes) = registry.storage().watch(PREFIX, revision) else { return };
@@ -96,7 +96,7 @@ async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadl
             let mut context = Context::internal("kube-apiserver");
             let namespace = key.namespace().unwrap_or_default();
             let options = DeleteOptions::default();
-            // An Event that is gone already is what is wanted.
+            // An error is ignored: the Event may have been deleted already.
             let _ = registry.delete(&mut context, &served, namespace, key.name(), &options).await;
         }
     }

@@ -1,4 +1,4 @@
-//! The garbage collector: what has lost its owners goes, deletions in the foreground and those that leave orphans complete.
+//! The garbage collector: deletes objects without remaining owners, and completes foreground and orphaning deletions.
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
@@ -21,10 +21,10 @@ use crate::update::Changed;
 use crate::write::Target;
 
 const MANAGER: &str = "kube-controller-manager";
-/// With fewer objects a thread costs more than it saves.
+/// Minimum number of objects per thread. With fewer objects, a thread costs more than it saves.
 const SHARE: usize = 1000;
 
-/// The collector's picture of all objects, and whom it has to look at.
+/// The collector's graph of all objects, and the UIDs of the objects to check.
 pub(crate) struct Collector {
     graph: Graph,
     queue: BTreeSet<String>,
@@ -44,7 +44,7 @@ impl Collector {
     }
 }
 
-/// The metadata of each object, read by all cores: whoever starts waits for it.
+/// Reads the metadata of all objects, on all cores because the start of the server waits for it.
 fn read_all(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
     fn read(entries: &[Arc<Stored>]) -> Vec<Option<Meta<'_>>> {
         entries.iter().map(|stored| Meta::read(&stored.value)).collect()
@@ -108,7 +108,7 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
         Action::Delete { foreground, owners } => {
             let Some(entry) = registry.storage().get(key.as_str()) else { return Ok(()) };
             let Some(meta) = Meta::read(&entry.value) else { return Ok(()) };
-            // Whoever changed the owners meanwhile has caused another look.
+            // If the owner references have changed in the meantime, that change queues the object again.
             if meta.owner_references != owners {
                 return Ok(());
             }
@@ -142,7 +142,7 @@ async fn perform(registry: &Registry, key: &Key, action: Action) -> Result<(), S
     }
 }
 
-/// Changes an object under the name of the collector.
+/// Changes an object in the name of the collector.
 pub(crate) async fn edit(
     registry: &Registry,
     target: &Target<'_>,
@@ -157,7 +157,7 @@ pub(crate) async fn edit(
     changed.await.map(drop)
 }
 
-/// Keeps the entries of a list in `metadata` that `keep` wants.
+/// Removes the entries of a list in `metadata` for which `keep` returns false.
 pub(crate) fn retain(object: &mut Value, field: &str, keep: impl Fn(&Value) -> bool) {
     let Some(metadata) = meta::metadata_mut(object) else { return };
     let Some(list) = metadata.get_mut(field).and_then(Value::as_array_mut) else { return };

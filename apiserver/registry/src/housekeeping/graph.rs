@@ -1,4 +1,5 @@
-//! Who owns whom: all objects by UID, and what follows for one of them. Pure.
+//! The graph of owners and dependents: contains all objects by UID, and determines the garbage collector's actions.
+//! Does no I/O.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,7 +11,7 @@ use crate::meta::{Meta, Owner};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// One object.
+/// An object with its owner references and the state of its deletion.
 #[derive(Debug, Clone)]
 struct Node {
     key: Key,
@@ -20,18 +21,18 @@ struct Node {
     foreground: bool,
 }
 
-/// What to do about one object.
+/// An action of the garbage collector on one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Delete it, if it still has these owners.
+    /// Delete the object, if it still has these owner references.
     Delete { foreground: bool, owners: Vec<Owner> },
-    /// Take these owners from it.
+    /// Remove the owner references with these UIDs.
     Disown { uids: BTreeSet<String> },
-    /// Remove this finalizer: nothing is left to wait for.
+    /// Remove this finalizer, because its work is complete.
     Release { finalizer: &'static str },
 }
 
-/// All objects.
+/// The graph of all objects.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     nodes: BTreeMap<String, Node>,
@@ -40,12 +41,12 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// The UIDs of all objects.
+    /// Returns the UIDs of all objects.
     pub(crate) fn uids(&self) -> BTreeSet<String> {
         self.nodes.keys().cloned().collect()
     }
 
-    /// Takes note of an object, and answers whose situation may have changed by that.
+    /// Adds or replaces an object. Returns the UIDs of objects for which an action may have become necessary.
     pub(crate) fn upsert(&mut self, key: &Key, meta: Meta<'_>) -> BTreeSet<String> {
         let uid = meta.uid.clone().into_owned();
         let mut affected = BTreeSet::new();
@@ -77,7 +78,7 @@ impl Graph {
                 self.unlink(&owner, &uid);
                 affected.insert(owner);
             }
-            // Another owner, or one that blocks no longer.
+            // Owner references that are new or changed, for example in `blockOwnerDeletion`.
             let before: HashSet<&Owner> = before.owners.iter().collect();
             let changed = self.nodes[&uid].owners.iter().filter(|owner| !before.contains(owner));
             affected.extend(changed.map(|owner| owner.uid.clone()));
@@ -94,7 +95,7 @@ impl Graph {
         affected
     }
 
-    /// Forgets an object, and answers whose situation may have changed by that.
+    /// Removes an object. Returns the UIDs of objects for which an action may have become necessary.
     pub(crate) fn remove(&mut self, key: &Key) -> BTreeSet<String> {
         let Some(uid) = self.uids.remove(key) else { return BTreeSet::new() };
         let mut affected: BTreeSet<String> = self.dependents.get(&uid).cloned().unwrap_or_default();
@@ -116,7 +117,7 @@ impl Graph {
         }
     }
 
-    /// What to do about an object now.
+    /// Returns the actions that are necessary for an object.
     pub(crate) fn plan(&self, uid: &str, definitions: &Definitions) -> Vec<(Key, Action)> {
         let Some(node) = self.nodes.get(uid) else { return Vec::new() };
         if node.deleting {
@@ -186,9 +187,9 @@ impl Graph {
 
     fn standing(&self, node: &Node, owner: &Owner, definitions: &Definitions) -> Standing {
         let (group, _) = machinery::meta::group_version(&owner.api_version);
-        // An owner of a kind that is not served may come to be served: its dependents stay.
+        // The kind of the owner may be served later, so the dependents stay.
         let Some(definition) = definitions.by_kind(group, &owner.kind) else { return Standing::Solid };
-        // A cluster-scoped object cannot have an owner in a namespace: that reference never resolves.
+        // A cluster-scoped object cannot have a namespaced owner: such a reference never resolves.
         if definition.namespaced && node.key.namespace().is_none() {
             return Standing::Solid;
         }
@@ -204,10 +205,10 @@ impl Graph {
 }
 
 enum Standing {
-    /// The owner is there.
+    /// The owner exists.
     Solid,
-    /// The owner waits for its dependents to go.
+    /// The owner waits for its dependents to be deleted.
     Waiting,
-    /// There is no such owner.
+    /// The owner does not exist.
     Gone,
 }

@@ -1,5 +1,5 @@
-//! What a real cluster's controller manager does for the API server's own kinds. Every part is a task that a watch drives;
-//! it ends with the registry.
+//! Tasks that a real cluster's controller manager performs for the API server's own kinds. Each task is driven by a
+//! watch and ends with the registry.
 
 mod advertised;
 mod aggregation;
@@ -18,19 +18,20 @@ use store::Event;
 
 use crate::registry::{Inner, Registry};
 
-/// Requests of one part that are under way at once: enough to share the disk's syncs, few enough to leave room for clients.
+/// Maximum number of concurrent requests of one part: enough to share the disk's syncs, few enough not to delay
+/// clients.
 pub(crate) const CONCURRENCY: usize = 64;
 
-/// One part: it is told every change, and then lets do what follows from them.
+/// One part of the housekeeping. It observes every change, and then performs the necessary work.
 pub(crate) trait Part: Send + 'static {
-    /// Takes note of a change.
+    /// Records a change.
     fn observe(&mut self, registry: &Registry, event: &Event);
 
-    /// Does what there is to do. `true`: there is more to do even without another change.
+    /// Performs pending work. Returns `true` if work remains that needs no further change.
     fn work(&mut self, registry: &Registry) -> impl Future<Output = bool> + Send;
 }
 
-/// Creates what must be there, and starts the tasks.
+/// Creates the default objects and starts the tasks.
 pub(crate) async fn start(registry: &Registry) {
     let parts = registry.0.options.housekeeping.clone();
     if parts.namespaces {
@@ -57,7 +58,7 @@ pub(crate) async fn start(registry: &Registry) {
     }
 }
 
-/// Runs a part over the changes below `prefix`, for as long as there is a registry.
+/// Runs a part on the changes below `prefix`, until the registry is dropped.
 fn run<P: Part>(registry: &Registry, prefix: &'static str, part: impl FnOnce(&Registry) -> P) {
     let revision = registry.storage().revision();
     let Ok(mut changes) = registry.storage().watch(prefix, revision) else { return };

@@ -1,4 +1,4 @@
-//! The life of namespaces: those that always exist, and the emptying of those that are deleted.
+//! Default namespaces, and the deletion of the contents of terminating namespaces.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::registry::Registry;
 use crate::update::Changed;
 use crate::write::Target;
 
-/// Exist from the start.
+/// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const MANAGER: &str = "kube-controller-manager";
 /// The finalizer in `spec.finalizers` that this part removes.
@@ -37,10 +37,10 @@ pub(crate) async fn create_defaults(registry: &Registry) {
     }
 }
 
-/// Empties namespaces that are being deleted.
+/// The task that empties namespaces that are being deleted.
 pub(crate) struct Emptying {
     terminating: BTreeSet<String>,
-    /// Those among them in which something has changed.
+    /// Terminating namespaces that must be checked, because an object in them has changed.
     queue: BTreeSet<String>,
 }
 
@@ -88,13 +88,13 @@ impl Part for Emptying {
     }
 }
 
-/// What is in a namespace: resource, name, finalizers.
+/// Returns the contents of a namespace: resource, name and finalizers of each object.
 fn content(registry: &Registry, namespace: &str) -> Vec<(Served, String, Vec<String>)> {
     let definitions = registry.definitions();
     let mut content = Vec::new();
     for definition in definitions.iter().filter(|definition| definition.namespaced) {
         let (group, plural) = keys::home(definition);
-        // Events are stored once, though two groups serve them.
+        // Events are served by two groups but stored only once.
         if group != definition.group {
             continue;
         }
@@ -134,7 +134,7 @@ async fn empty(registry: &Registry, namespace: &str) -> Result<(), machinery::st
     }
     let target = Target { subresource: Subresource::Finalize, ..target };
     change(registry, target, |object| {
-        // An index would write a null where there is nothing.
+        // Indexing with `[]` would insert nulls for missing fields.
         if let Some(finalizers) = object.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
             finalizers.retain(|name| name != FINALIZER);
             if finalizers.is_empty() {
@@ -159,7 +159,7 @@ async fn change(
     changed.await.map(drop)
 }
 
-/// Conditions whose status is as before keep their time.
+/// Keeps `lastTransitionTime` of the conditions whose status has not changed.
 fn keep_times(object: &Value, conditions: &Value) -> Value {
     let mut conditions = conditions.clone();
     let before = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
@@ -172,7 +172,7 @@ fn keep_times(object: &Value, conditions: &Value) -> Value {
     conditions
 }
 
-/// What a namespace still waits for, in the words of the real controller.
+/// Returns the conditions that describe the remaining content, with the messages of the real namespace controller.
 fn conditions(left: &[(Served, String, Vec<String>)], now: &str) -> Value {
     let mut resources = std::collections::BTreeMap::<String, usize>::new();
     let mut finalizers = std::collections::BTreeMap::<&str, usize>::new();

@@ -1,4 +1,4 @@
-//! Sees at the start that the roles and bindings exist that every cluster has.
+//! Creates and updates the default roles and bindings at the start.
 
 use machinery::status::Status;
 use serde_json::{Map, Value};
@@ -15,9 +15,10 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 const MANAGER: &str = "kube-apiserver";
 
-/// Creates what is missing, and adds to what is there what it should have; what somebody added stays.
+/// Creates missing default roles and bindings, and adds missing rules and subjects to existing ones. Additions by users
+/// stay.
 pub(crate) async fn reconcile(registry: &Registry) {
-    // All at once, so that they share the disk's syncs.
+    // Concurrent writes share the disk's syncs.
     let writes = default_roles::all().into_iter().map(|wanted| async move {
         if let Err(status) = ensure(registry, &wanted).await {
             let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
@@ -42,7 +43,7 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
         return Ok(());
     }
     let mut context = Context::internal(MANAGER);
-    // A binding cannot be bent to another role.
+    // The `roleRef` of a binding is immutable.
     if stored["roleRef"] != wanted.object["roleRef"] {
         let options = DeleteOptions::default();
         registry.delete(&mut context, &served, &wanted.namespace, name, &options).await?;
@@ -61,7 +62,7 @@ async fn create(registry: &Registry, served: &Served, wanted: &Wanted) -> Result
     registry.create(&mut context, served, &wanted.namespace, input).await.map(drop)
 }
 
-/// `stored` with what it lacks of `wanted`: labels, annotations, rules, subjects, the selectors of an aggregation.
+/// Returns `stored` with the missing parts of `wanted`: labels, annotations, rules, subjects and the aggregation rule.
 fn completed(stored: &Value, wanted: &Value) -> Value {
     let mut object = stored.clone();
     for field in ["labels", "annotations"] {

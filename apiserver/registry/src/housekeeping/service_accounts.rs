@@ -1,4 +1,5 @@
-//! What every namespace has: the ServiceAccount `default`, and the ConfigMap with the server's root certificate.
+//! Maintains the default objects of each namespace: the ServiceAccount `default`, and the ConfigMap with the server's
+//! root certificate.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use crate::registry::Registry;
 const ACCOUNT: &str = "default";
 const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
 
-/// The namespaces to look at.
+/// The task, with the namespaces to check.
 pub(crate) struct Defaults {
     queue: BTreeSet<String>,
 }
@@ -70,7 +71,7 @@ impl Part for Defaults {
     }
 }
 
-/// Creates the object, or gives it back its data.
+/// Creates the object, or restores its data.
 async fn ensure(registry: &Registry, namespace: &str, plural: &str, object: Value) {
     let Some(served) = registry.served("", "v1", plural) else { return };
     let mut context = Context::internal("kube-controller-manager");

@@ -1,4 +1,5 @@
-//! The addresses of a Service and their families. No addresses are given out, and the cluster has IPv4 only.
+//! The cluster IPs of a Service and their IP families. The server does not allocate cluster IPs, and the cluster has
+//! IPv4 only.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -12,7 +13,7 @@ const NONE: &str = "None";
 const EXTERNAL: &str = "ExternalName";
 const SINGLE: &str = "SingleStack";
 const DUAL: &str = "RequireDualStack";
-/// The family of addresses that this cluster has.
+/// The only IP family of this cluster.
 const FAMILY: &str = "IPv4";
 const OTHER_FAMILY: &str = "IPv6";
 
@@ -28,12 +29,13 @@ fn is_headless(spec: &Value) -> bool {
     texts(spec, "clusterIPs").first() == Some(&NONE)
 }
 
-/// A headless Service without a selector gets its endpoints elsewhere, of any family.
+/// Returns whether the Service is headless and has no selector. Its endpoints are then managed elsewhere and can be of
+/// any family.
 fn is_anybodys(spec: &Value) -> bool {
     text(spec, "clusterIP") == NONE && spec["selector"].as_object().is_none_or(Map::is_empty)
 }
 
-/// What the server adds to a new Service in its own name.
+/// Fills in `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` of a new Service.
 pub(super) fn complete(service: &mut Value) {
     let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     if !text(spec, "clusterIP").is_empty() && texts(spec, "clusterIPs").is_empty() {
@@ -42,21 +44,22 @@ pub(super) fn complete(service: &mut Value) {
     families(spec, &Value::Null);
 }
 
-/// What the server keeps and adds at an update.
+/// Carries `clusterIP` and `clusterIPs` over from the old Service at an update, and fills in the families.
 pub(super) fn complete_update(service: &mut Value, old: &Value) {
     let before = &old["spec"];
     let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let both = text(spec, "type") != EXTERNAL && text(before, "type") != EXTERNAL;
     let cleared = text(spec, "clusterIP").is_empty() && !text(before, "clusterIP").is_empty();
     if !both && cleared && spec["clusterIPs"] == before["clusterIPs"] {
-        // Who gives the address up gives up the list, which nobody wrote.
+        // A client that clears `clusterIP` means the list, too, which the server had filled in.
         if let Some(spec) = spec.as_object_mut() {
             spec.remove("clusterIPs");
         }
     }
     addresses(spec, before, both);
     if text(spec, "type") == EXTERNAL && text(before, "type") != EXTERNAL {
-        // What the old type brought along goes with it; what the client wrote is looked at.
+        // Fields that are unchanged belong to the old type and are removed; fields that the client changed are
+        // validated.
         let same = |field: &str| spec[field] == before[field];
         let (addresses, both) = (["clusterIP", "clusterIPs"], same("clusterIP") && same("clusterIPs"));
         let mut gone: Vec<&str> = if both { addresses.to_vec() } else { Vec::new() };
@@ -68,7 +71,7 @@ pub(super) fn complete_update(service: &mut Value, old: &Value) {
     families(spec, before);
 }
 
-/// The address stays where nothing else is asked for (`keep`), and the list follows it.
+/// Keeps the old `clusterIP` if `keep` is set and the update has none, and makes `clusterIPs` follow `clusterIP`.
 fn addresses(spec: &mut Value, before: &Value, keep: bool) {
     let address = text(before, "clusterIP").to_owned();
     if keep && text(spec, "clusterIP").is_empty() && !address.is_empty() {
@@ -103,7 +106,8 @@ fn families(spec: &mut Value, before: &Value) {
     } else if single && count > 1 && spec["ipFamilies"] == before["ipFamilies"] {
         spec["ipFamilies"] = json!([spec["ipFamilies"][0]]);
     }
-    // One family instead of two is asked for: that is refused, or means what it says.
+    // An update from two families to one is either refused by validation or meant as written, so no second family is
+    // added.
     let reduced = count == 1 && had == 2;
     if anybodys && !single && !reduced && texts(spec, "ipFamilies").len() == 1 {
         let other = if spec["ipFamilies"][0] == FAMILY { OTHER_FAMILY } else { FAMILY };
@@ -111,7 +115,7 @@ fn families(spec: &mut Value, before: &Value) {
     }
 }
 
-/// What is wrong with addresses and families.
+/// Validates `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` against the Service type and the cluster.
 pub(super) fn validate(spec: &Value) -> Vec<FieldError> {
     if text(spec, "type") == EXTERNAL {
         let fields = ["clusterIPs", "ipFamilies", "ipFamilyPolicy"];
@@ -145,7 +149,7 @@ pub(super) fn validate(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the lists as such.
+/// Validates `clusterIPs` and `ipFamilies` alone: duplicates, lengths, and agreement with `clusterIP`.
 fn listed(spec: &Value) -> Vec<FieldError> {
     const FIELD: &str = "spec.clusterIPs";
     let mut errors = Vec::new();
@@ -184,7 +188,7 @@ fn listed(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What an update may not change.
+/// Returns errors for changes that an update may not make to `clusterIPs` and families.
 pub(super) fn kept(spec: &Value, before: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if text(spec, "type") == EXTERNAL || text(before, "type") == EXTERNAL {
@@ -208,7 +212,7 @@ pub(super) fn kept(spec: &Value, before: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Addresses from outside that nothing can be sent to.
+/// Refuses entries of `spec.externalIPs` that are unspecified, loopback, link-local or link-local multicast.
 pub(super) fn special(list: &Value, errors: &mut Vec<FieldError>) {
     for (index, one) in list.as_array().into_iter().flatten().filter_map(Value::as_str).enumerate() {
         let Ok(address) = one.parse::<IpAddr>() else { continue };

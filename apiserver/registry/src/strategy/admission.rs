@@ -1,4 +1,4 @@
-//! Configurations of admission: webhooks and policies.
+//! Validation of admission webhook configurations, admission policies and their bindings.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 
-/// ValidatingWebhookConfiguration and MutatingWebhookConfiguration
+/// ValidatingWebhookConfiguration and MutatingWebhookConfiguration.
 pub(super) const WEBHOOKS: Rules = Rules { validate: webhooks, ..NONE };
 
-/// ValidatingAdmissionPolicy
+/// ValidatingAdmissionPolicy.
 pub(super) const POLICY: Rules = Rules { validate: policy, ..NONE };
 
-/// ValidatingAdmissionPolicyBinding
+/// ValidatingAdmissionPolicyBinding.
 pub(super) const BINDING: Rules = Rules { validate: binding, ..NONE };
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-/// What match conditions may use.
+/// CEL variables of the match conditions of webhooks.
 pub(crate) const REQUEST: [&str; 3] = ["object", "oldObject", "request"];
-/// What validations of policies may use.
+/// CEL variables of the expressions of policies.
 pub(crate) const POLICY_VARIABLES: [&str; 6] =
     ["object", "oldObject", "request", "params", "namespaceObject", "variables"];
 
@@ -71,7 +71,7 @@ fn check_webhook(webhook: &Value, path: &str, errors: &mut Vec<FieldError>) {
         other => {
             let allowed = ["None".into(), "NoneOnDryRun".into()];
             let field = format!("{path}.sideEffects");
-            // The structure has complained about what is no value at all.
+            // The structural check reports values that are not part of the enum; `Some` and `Unknown` are in the enum.
             if matches!(other, "Some" | "Unknown") {
                 errors.push(FieldError::not_supported(field, &other.into(), &allowed));
             }
@@ -137,7 +137,7 @@ fn check_rule(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
             let why = format!("if '*' is present, must not specify other {what}");
             errors.push(invalid(format!("{path}.{name}"), rule[name].clone(), why));
         }
-        // The core group has no name, but a version has.
+        // The name of the core group is empty, but a version is never empty.
         for index in (0..found.len()).filter(|index| name == "apiVersions" && found[*index] == "") {
             errors.push(required(format!("{path}.{name}[{index}]"), ""));
         }
@@ -236,10 +236,10 @@ fn check_client(client: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The field of an expression that is the point of what holds it.
+/// The usual name of the field that holds a CEL expression.
 const EXPRESSION: &str = "expression";
 
-/// At most this many match conditions.
+/// Maximum number of match conditions.
 const MAX_CONDITIONS: usize = 64;
 
 fn check_conditions(holder: &Value, path: &str, variables: &[&str], errors: &mut Vec<FieldError>) {
@@ -265,7 +265,8 @@ fn check_conditions(holder: &Value, path: &str, variables: &[&str], errors: &mut
     }
 }
 
-/// The expression in `field` of what stands at `path`. A missing one is found by the structure.
+/// Compiles the CEL expression in `field` of `holder`, which stands at `path`. The structural check reports a missing
+/// expression.
 fn check_expression(
     (holder, field): (&Value, &str),
     path: &str,

@@ -1,4 +1,4 @@
-//! Classes of storage, of runtimes and of priorities.
+//! Storage classes, runtime classes and priority classes.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ fn twice(path: String, value: &str) -> FieldError {
     FieldError::new(FieldErrorKind::Duplicate, path, &value.into(), "")
 }
 
-/// `storage.k8s.io/v1` StorageClass
+/// `storage.k8s.io/v1` StorageClass.
 pub(super) const STORAGE: Rules = Rules {
     validate: |class| {
         let mut errors = Vec::new();
@@ -49,7 +49,7 @@ pub(super) const STORAGE: Rules = Rules {
     ..NONE
 };
 
-/// Where volumes of a class can be.
+/// Validates `allowedTopologies`, which restrict the places of the volumes of a class.
 fn topologies(class: &Value, errors: &mut Vec<FieldError>) {
     let mut terms: Vec<Vec<(&str, Vec<&str>)>> = Vec::new();
     for (index, term) in list(class, "allowedTopologies").iter().enumerate() {
@@ -79,7 +79,7 @@ fn topologies(class: &Value, errors: &mut Vec<FieldError>) {
             keys.push((key, seen));
         }
         keys.sort_unstable();
-        // A term without a label is any place, which is no term at all.
+        // A term without label expressions matches every place and is reported as a duplicate, as upstream does.
         if keys.is_empty() || terms.contains(&keys) {
             errors.push(twice(path, ""));
         }
@@ -87,7 +87,7 @@ fn topologies(class: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// `node.k8s.io/v1` RuntimeClass
+/// `node.k8s.io/v1` RuntimeClass.
 pub(super) const RUNTIME: Rules = Rules {
     validate: |class| {
         let mut errors = Vec::new();
@@ -112,14 +112,14 @@ pub(super) const RUNTIME: Rules = Rules {
     ..NONE
 };
 
-/// The classes that every cluster has, and their priorities.
+/// The priority classes that every cluster has, with their priorities.
 pub(super) const PRIORITIES: [(&str, i64); 2] =
     [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
-/// Those of users have no higher one.
+/// The maximum priority of classes that users define.
 const PRIORITY_MAX: i64 = 1_000_000_000;
 
-/// `scheduling.k8s.io/v1` PriorityClass
+/// `scheduling.k8s.io/v1` PriorityClass.
 pub(super) const PRIORITY: Rules = Rules {
     prepare: |class| {
         if let Some(metadata) = meta::metadata_mut(class) {

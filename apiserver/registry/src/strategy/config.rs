@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::Strategy;
 use super::default::{forbidden, invalid, required};
 
-/// `v1.ConfigMap`
+/// The strategy of `v1.ConfigMap`.
 pub(crate) struct ConfigMaps;
-/// `v1.Secret`
+/// The strategy of `v1.Secret`.
 pub(crate) struct Secrets;
 
-/// The data of one object, in bytes.
+/// Maximum size of the data of one object, in bytes.
 const MAX_SIZE: usize = 1024 * 1024;
 const MAX_KEY: usize = 253;
 const IMMUTABLE: &str = "field is immutable when `immutable` is set";
@@ -22,7 +22,7 @@ fn entries<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = (&'v Stri
     object[field].as_object().into_iter().flatten()
 }
 
-/// What is wrong with a key of `data`.
+/// Returns the problems of a key of `data`, in the words of upstream.
 pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > MAX_KEY {
@@ -53,7 +53,7 @@ fn bytes(value: &Value) -> usize {
     value.as_str().and_then(|text| STANDARD.decode(text).ok()).map_or(0, |bytes| bytes.len())
 }
 
-/// An immutable object keeps its data, and stays immutable.
+/// Returns errors for changed data or a cleared `immutable` field if the old object is immutable.
 fn check_immutable(object: &Value, old: &Value, fields: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old["immutable"] != true {
@@ -109,7 +109,7 @@ fn too_long(field: &str, limit: usize) -> FieldError {
 }
 
 impl Strategy for Secrets {
-    /// `stringData` overwrites `data`; a Secret without a type is Opaque.
+    /// Merges `stringData` into `data`, where it takes precedence, and makes a Secret without a type `Opaque`.
     fn normalize(&self, object: &mut Value) {
         let Some(map) = object.as_object_mut() else { return };
         if let Some(Value::Object(plain)) = map.remove("stringData")
@@ -152,7 +152,7 @@ impl Strategy for Secrets {
     }
 }
 
-/// The keys that each well-known type needs.
+/// Checks the keys that the well-known Secret types require.
 fn check_type(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let text = |key: &str| {

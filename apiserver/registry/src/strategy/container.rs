@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of the containers of a pod.
+//! Validation of the containers of a pod, as kube-apiserver does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,13 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// The pod that a container belongs to.
+/// The parts of a pod that the validation of its containers refers to.
 pub(super) struct Pod<'v> {
-    /// Its spec.
+    /// The pod spec.
     pub(super) spec: &'v Value,
-    /// Its volumes, by name.
+    /// The volumes by name.
     pub(super) volumes: BTreeMap<String, &'v Value>,
-    /// The names of its claims.
+    /// The names of the resource claims.
     pub(super) claims: BTreeSet<&'v str>,
 }
 
@@ -34,7 +34,7 @@ impl Pod<'_> {
     }
 }
 
-/// What is wrong with a container at `path`, its name aside. `starts`: it runs before the others.
+/// Validates a container at `path`, except its name. `starts` is true for init containers.
 pub(super) fn check(
     container: &Value,
     path: &str,
@@ -80,7 +80,7 @@ pub(super) fn check(
     }
 }
 
-/// What happens to a container when its resources change.
+/// Validates `resizePolicy`, which says whether a container restarts when its resources change.
 fn resized(container: &Value, path: &str, spec: &Value, errors: &mut Vec<FieldError>) {
     let mut seen = BTreeSet::new();
     for (index, policy) in list(container, "resizePolicy").iter().enumerate() {
@@ -103,10 +103,10 @@ fn resized(container: &Value, path: &str, spec: &Value, errors: &mut Vec<FieldEr
     }
 }
 
-/// More rules a container cannot have.
+/// Maximum number of restart rules of a container.
 const RESTART_RULES_MAX: usize = 20;
 
-/// When a container is started again.
+/// Validates `restartPolicyRules`.
 fn restarts(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let rules = list(container, "restartPolicyRules");
     if container["restartPolicy"].is_null() && !rules.is_empty() {
@@ -137,7 +137,7 @@ fn restarts(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Ports of the host that containers of a list at `path` want both.
+/// Reports host ports that the containers at `path` claim twice, by protocol, host IP and port number.
 pub(super) fn host_ports(containers: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     let mut seen = BTreeSet::new();
     for (index, container) in containers.iter().enumerate() {
@@ -180,7 +180,7 @@ fn outside(number: i64, field: String) -> Option<FieldError> {
     (!(1..=65535).contains(&number)).then(|| invalid(field, number, why))
 }
 
-/// Where the values of variables can come from.
+/// The fields of `valueFrom`, of which exactly one may be set.
 const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 
 fn environment(
@@ -223,7 +223,7 @@ fn environment(
     }
     for (index, source) in list(container, "envFrom").iter().enumerate() {
         if source["configMapRef"].is_null() && source["secretRef"].is_null() {
-            // A real server does not say which.
+            // The error of kube-apiserver does not contain the index.
             let _ = index;
             let why = "must specify one of: `configMapRef` or `secretRef`";
             errors.push(invalid(format!("{path}.envFrom"), "", why));
@@ -234,7 +234,7 @@ fn environment(
     }
 }
 
-/// A file of a volume that lives as long as the pod.
+/// Validates a `fileKeyRef`, which refers to a file in an `emptyDir` volume.
 fn file_ref(reference: &Value, path: &str, volumes: &BTreeMap<String, &Value>, errors: &mut Vec<FieldError>) {
     if !reference.is_object() {
         return;
@@ -249,7 +249,7 @@ fn file_ref(reference: &Value, path: &str, volumes: &BTreeMap<String, &Value>, e
     }
 }
 
-/// A field of the pod that a variable can hold.
+/// Validates a `fieldRef` of an environment variable.
 fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const FIELDS: [&str; 9] = [
         "metadata.name",
@@ -262,7 +262,7 @@ fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
         "status.podIP",
         "status.podIPs",
     ];
-    /// What a selector of pods can name, too.
+    /// Fields that field selectors support but environment variables do not.
     const SELECTABLE: [&str; 7] = [
         "metadata.annotations",
         "metadata.labels",
@@ -298,7 +298,7 @@ fn field_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A resource of a container that a variable or a file can hold.
+/// Validates a `resourceFieldRef` of an environment variable or of a downward API file.
 pub(super) fn resource_ref(reference: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const RESOURCES: [&str; 6] = [
         "limits.cpu",

@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of the numbers in a status.
+//! Validation of the counters in a status, as kube-apiserver does it.
 
 use machinery::field::FieldError;
 use serde_json::Value;
@@ -11,21 +11,21 @@ fn number(status: &Value, field: &str) -> i64 {
     status[field].as_i64().unwrap_or(0)
 }
 
-/// Numbers of a status that are not negative.
+/// Requires that the fields of a status are not negative.
 fn natural(status: &Value, fields: &[&str]) -> Vec<FieldError> {
     let below = fields.iter().filter(|field| number(status, field) < 0);
     let why = "must be greater than or equal to 0";
     below.map(|field| invalid(format!("status.{field}"), number(status, field), why)).collect()
 }
 
-/// `small` counts some of what `large` counts.
+/// Requires that the count `small` is not greater than the count `large`, which the error calls `shown`.
 fn within(status: &Value, small: &str, large: &str, shown: &str) -> Option<FieldError> {
     let value = number(status, small);
     let why = format!("cannot be greater than {shown}");
     (value > number(status, large)).then(|| invalid(format!("status.{small}"), value, why))
 }
 
-/// The collisions are counted, and never fewer than before.
+/// Requires that `collisionCount` is not negative and never decreases.
 fn collisions(status: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = natural(status, &["collisionCount"]);
     let (now, before) = (&status["collisionCount"], old["collisionCount"].as_i64());
@@ -35,7 +35,7 @@ fn collisions(status: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `apps/v1` Deployment
+/// Validates the status of an `apps/v1` Deployment.
 pub(super) fn of_deployment(object: &Value, old: &Value) -> Vec<FieldError> {
     let status = &object["status"];
     let counted = [
@@ -59,7 +59,7 @@ pub(super) fn of_deployment(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `apps/v1` ReplicaSet and `v1` ReplicationController
+/// Validates the status of an `apps/v1` ReplicaSet or a `v1` ReplicationController.
 pub(super) fn of_replica_set(object: &Value, _: &Value) -> Vec<FieldError> {
     let status = &object["status"];
     let counted = [
@@ -78,7 +78,7 @@ pub(super) fn of_replica_set(object: &Value, _: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `apps/v1` StatefulSet
+/// Validates the status of an `apps/v1` StatefulSet.
 pub(super) fn of_stateful_set(object: &Value, old: &Value) -> Vec<FieldError> {
     let status = &object["status"];
     let counted = [
@@ -101,7 +101,7 @@ pub(super) fn of_stateful_set(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `apps/v1` DaemonSet
+/// Validates the status of an `apps/v1` DaemonSet.
 pub(super) fn of_daemon_set(object: &Value, old: &Value) -> Vec<FieldError> {
     let status = &object["status"];
     let counted = [
@@ -119,7 +119,7 @@ pub(super) fn of_daemon_set(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `policy/v1` PodDisruptionBudget
+/// Validates the status of a `policy/v1` PodDisruptionBudget.
 pub(super) fn of_budget(object: &Value, _: &Value) -> Vec<FieldError> {
     let status = &object["status"];
     let counted = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];

@@ -1,6 +1,6 @@
-//! The schedules of CronJobs: five fields, or a name.
+//! Parser for the schedules of CronJobs, which are five fields or a descriptor such as `@daily`.
 
-/// A field's numbers, and the words for some of them.
+/// The range of numbers of a schedule field, and names for the numbers from `least` on.
 struct Field {
     least: u32,
     most: u32,
@@ -18,10 +18,10 @@ const FIELDS: [Field; 5] = [
     Field { least: 0, most: 6, words: &DAYS },
 ];
 
-/// Whether a schedule can be read.
+/// Checks that a schedule can be parsed.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The message of the cron parser that kube-apiserver uses.
 pub(super) fn check(text: &str) -> Result<(), String> {
     if text.starts_with('@') {
         return named(text);
@@ -49,7 +49,7 @@ fn named(text: &str) -> Result<(), String> {
     machinery::duration::parse(period).map(|_| ()).ok_or(why)
 }
 
-/// `*`, `5`, `1-5`, each with a step behind a slash.
+/// Checks one element of a field: `*`, `5` or `1-5`, optionally with a step, as in `*/5`.
 fn range(text: &str, field: &Field) -> Result<(), String> {
     let (limits, step) = match text.split('/').collect::<Vec<_>>()[..] {
         [limits] => (limits, None),
@@ -106,7 +106,7 @@ fn plain(text: &str) -> Result<u32, String> {
     })
 }
 
-/// Areas of the names of time zones.
+/// The area names of the time zone database.
 const AREAS: [&str; 11] = [
     "Africa",
     "America",
@@ -121,7 +121,8 @@ const AREAS: [&str; 11] = [
     "Etc",
 ];
 
-/// Whether a name can be that of a time zone: no list of them is kept here, so a place in a known area is believed.
+/// Returns whether a name has the form of a time zone. This crate has no time zone database, so any place in a known
+/// area passes.
 pub(super) fn is_zone(name: &str) -> bool {
     let plain = |part: &str| {
         let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte);

@@ -1,4 +1,4 @@
-//! The strategies of kinds without rules of their own.
+//! The strategies of kinds without rules of their own, and constructors for field errors.
 
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Generation, Strategy};
 use crate::definition::Definition;
 
-/// Custom resources.
+/// The strategy of custom resources.
 pub(crate) struct Custom {
     generation: Generation,
 }
@@ -36,12 +36,12 @@ impl Strategy for Custom {
     }
 }
 
-/// Built-in kinds that embedders bring along: their schema is all that is checked.
+/// The strategy of built-in kinds that embedders register. Only the schema validates their objects.
 pub(crate) struct BuiltIn {
     generation: Generation,
 }
 
-/// Core kinds whose generation counts.
+/// Kinds of the core group whose `metadata.generation` the server increments.
 const CORE_WITH_GENERATION: [&str; 2] = ["pods", "replicationcontrollers"];
 
 impl BuiltIn {
@@ -63,7 +63,7 @@ impl Strategy for BuiltIn {
     }
 }
 
-/// An error at `field` that shows `value`.
+/// Returns an `Invalid` error at `field` that contains `value`.
 pub(crate) fn invalid(
     field: impl Into<String>,
     value: impl Into<Value>,
@@ -72,12 +72,12 @@ pub(crate) fn invalid(
     FieldError::new(FieldErrorKind::Invalid, field, &value.into(), detail)
 }
 
-/// A missing field.
+/// Returns a `Required` error for a missing field.
 pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
     FieldError::bare(FieldErrorKind::Required, field, detail)
 }
 
-/// A field that must not be written.
+/// Returns a `Forbidden` error for a field that must not be set.
 pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> FieldError {
     FieldError::bare(FieldErrorKind::Forbidden, field, detail)
 }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{Generation, Strategy};
 
-/// `apiextensions.k8s.io/v1.CustomResourceDefinition`
+/// The strategy of `apiextensions.k8s.io/v1.CustomResourceDefinition`.
 pub(crate) struct CustomResourceDefinitions;
 
 impl Strategy for CustomResourceDefinitions {
-    /// Its objects go first: the server removes this finalizer when they are gone.
+    /// Adds a finalizer, which the server removes after it has deleted all custom resources of the definition.
     fn prepare_delete(&self, object: &mut Value) {
         if machinery::meta::is_deleting(object) {
             return;
@@ -29,8 +29,8 @@ impl Strategy for CustomResourceDefinitions {
     }
 
     fn normalize(&self, object: &mut Value) {
-        // Ownership is measured against an object of zero values, which has no kind; what is defaulted behind a
-        // pointer (the conversion) is not there before anybody writes.
+        // Field ownership is compared with a zero object, which has no `kind`. That object must not get the default of
+        // `conversion`, because kube-apiserver defaults pointer fields only in objects that clients write.
         if object.get("kind").is_some() {
             crd::default(object);
         }

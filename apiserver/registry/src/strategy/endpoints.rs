@@ -1,4 +1,4 @@
-//! Addresses behind Services: Endpoints and EndpointSlices.
+//! The addresses behind Services: Endpoints and EndpointSlices.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::default::{invalid, required};
 use super::known::{NONE, Rules};
 
-/// More addresses an endpoint of a slice cannot have.
+/// Maximum number of addresses of an endpoint.
 const ADDRESSES_MAX: usize = 100;
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -22,7 +22,7 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// An address that something outside of this machine and its links can have.
+/// Checks that an address is valid and can be reached from other machines: not unspecified, loopback or link-local.
 fn reachable(address: &str, path: &str) -> Vec<FieldError> {
     if let Some(why) = address_problem(address) {
         return vec![invalid(path, address, why)];
@@ -61,7 +61,7 @@ fn application(port: &Value, path: &str) -> Vec<FieldError> {
     problems.into_iter().map(|why| invalid(format!("{path}.appProtocol"), protocol, why)).collect()
 }
 
-/// `v1` Endpoints
+/// `v1` Endpoints.
 pub(super) const ENDPOINTS: Rules = Rules {
     validate: |object| {
         let mut errors = Vec::new();
@@ -96,7 +96,7 @@ pub(super) const ENDPOINTS: Rules = Rules {
     ..NONE
 };
 
-/// `discovery.k8s.io/v1` EndpointSlice
+/// `discovery.k8s.io/v1` EndpointSlice.
 pub(super) const SLICE: Rules = Rules {
     validate: |slice| {
         let mut errors = Vec::new();

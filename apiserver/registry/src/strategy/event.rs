@@ -1,4 +1,5 @@
-//! Events, of both groups. What is validated is the stored shape; the newer group is stricter.
+//! Events of both API groups, `v1` and `events.k8s.io/v1`. Errors name the fields of the stored `v1` form, and
+//! validation is stricter for `events.k8s.io`.
 
 use machinery::field::FieldError;
 use machinery::{meta, names};
@@ -7,9 +8,9 @@ use serde_json::Value;
 use super::Strategy;
 use super::default::{invalid, required};
 
-/// `v1.Event`, or `events.k8s.io/v1.Event`.
+/// The strategy of `v1.Event` or `events.k8s.io/v1.Event`.
 pub(crate) struct Events {
-    /// Whether it is the newer group.
+    /// Whether the group is `events.k8s.io`.
     pub(crate) strict: bool,
 }
 
@@ -25,7 +26,7 @@ impl Events {
         if self.strict { "regarding" } else { "involvedObject" }
     }
 
-    /// The name of a stored field in this group, for messages and look-ups.
+    /// Returns the name that this group has for a field of the stored form.
     fn name(&self, core: &'static str) -> &'static str {
         match (self.strict, core) {
             (true, "message") => "note",
@@ -38,7 +39,7 @@ impl Events {
         }
     }
 
-    /// What holds for all Events, also for those of the older group.
+    /// Validates the rules that hold for Events of both groups.
     fn basics(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let namespace = meta::namespace(object);
@@ -59,7 +60,7 @@ impl Events {
         errors
     }
 
-    /// Who reports what, in Events that have an `eventTime`.
+    /// Validates the reporting controller and the action of Events that have an `eventTime`.
     fn reporter(&self, object: &Value, errors: &mut Vec<FieldError>) {
         let field = self.name("reportingComponent");
         let controller = text(object, field);
@@ -82,7 +83,7 @@ impl Events {
         }
     }
 
-    /// What the newer group wants of a new Event beyond that.
+    /// Validates the rules that only new Events of `events.k8s.io` must follow.
     fn strictly(&self, object: &Value, errors: &mut Vec<FieldError>) {
         series(object, errors);
         if object["eventTime"].is_null() {
@@ -139,7 +140,7 @@ impl Strategy for Events {
             "firstTimestamp",
             "lastTimestamp",
             "count",
-            // A real server compares it twice, and so names it twice.
+            // kube-apiserver compares `reason` twice and so reports it twice.
             "reason",
             "eventTime",
             "action",
@@ -157,12 +158,12 @@ impl Strategy for Events {
         errors
     }
 
-    /// Events of the older group are only held to what holds for all objects.
+    /// Names of `v1` Events only need to be valid path segments.
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         if !self.strict {
             return if prefix { names::path_segment_prefix(name) } else { names::path_segment(name) };
         }
-        // What follows a prefix makes it a name: `m1.` is none, `m1.x` is.
+        // A letter stands for the generated suffix, because a prefix such as `m1.` alone is not a valid name.
         names::dns1123_subdomain(&if prefix { format!("{name}a") } else { name.to_owned() })
     }
 

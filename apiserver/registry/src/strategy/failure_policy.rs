@@ -1,4 +1,4 @@
-//! When pods of a Job have failed for good, and when the Job has done enough.
+//! Validation of a Job's `podFailurePolicy` and `successPolicy`.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::default::{invalid, required};
 use super::indexes;
 use super::security::internal;
 
-/// More rules a policy cannot have.
+/// Maximum number of rules of a policy.
 const RULES_MAX: usize = 20;
-/// More exit codes a rule cannot have.
+/// Maximum number of exit codes of a rule.
 const CODES_MAX: usize = 255;
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -39,7 +39,7 @@ fn known(path: String, value: &str, allowed: &[&str], errors: &mut Vec<FieldErro
     }
 }
 
-/// The `podFailurePolicy` of a Job's spec.
+/// Validates `podFailurePolicy` of the Job spec at `path`.
 pub(super) fn check(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let rules = list(&spec["podFailurePolicy"], "rules");
     let path = format!("{path}.podFailurePolicy.rules");
@@ -108,7 +108,7 @@ fn exit_codes(codes: &Value, path: &str, names: &BTreeSet<&str>, errors: &mut Ve
     }
 }
 
-/// The `successPolicy` of a Job's spec.
+/// Validates `successPolicy` of the Job spec at `path`.
 pub(super) fn success(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let policy = &spec["successPolicy"];
     if !policy.is_object() {

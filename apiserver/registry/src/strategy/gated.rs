@@ -1,8 +1,8 @@
-//! Fields of built-in kinds that kube-apiserver knows and does not keep: they are not open yet, or not any more.
+//! Fields of built-in kinds that kube-apiserver drops, because their feature gate is off or they are obsolete.
 
 use serde_json::Value;
 
-/// Where the spec of the pods is in an object of a kind.
+/// Returns the JSON pointer to the pod spec in an object of a kind.
 fn pod(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "Pod" => "/spec",
@@ -15,7 +15,7 @@ fn pod(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Removes what is not kept of an object of a kind.
+/// Removes the dropped fields from an object of a kind.
 pub(super) fn forget(kind: &str, object: &mut Value) {
     if let Some(spec) = pod(kind).and_then(|at| object.pointer_mut(at)) {
         of_pod(spec);
@@ -25,7 +25,7 @@ pub(super) fn forget(kind: &str, object: &mut Value) {
             holder.remove(field);
         }
     };
-    // Lists without anything in them are stored as none.
+    // An empty list becomes null, as in the stored form of kube-apiserver.
     let without_empty = |object: &mut Value, at: &str| {
         if let Some(list) = object.pointer_mut(at)
             && list.as_array().is_some_and(Vec::is_empty)

@@ -1,9 +1,9 @@
-//! Indexes of a Job's pods as texts: `1,3-5,7`.
+//! The text form of the completion indexes of a Job, for example `1,3-5,7`.
 
-/// The first and the last index of each interval of `text`, for a Job with `count` completions.
+/// Returns the first and the last index of each interval of `text`, for a Job with `count` completions.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The message of kube-apiserver, without the field name.
 pub(super) fn parse(text: &str, count: i64) -> Result<Vec<(i64, i64)>, String> {
     let mut found: Vec<(i64, i64)> = Vec::new();
     if text.is_empty() {
@@ -42,12 +42,12 @@ fn index(text: &str, count: i64) -> Result<i64, String> {
     if number >= count { Err(format!("too large index: {text:?}")) } else { Ok(number) }
 }
 
-/// How many indexes these are.
+/// Returns the number of indexes in the intervals.
 pub(super) fn count(intervals: &[(i64, i64)]) -> i64 {
     intervals.iter().map(|(first, last)| last - first + 1).sum()
 }
 
-/// The first index that is in both; either is in order.
+/// Returns the first index that is in both lists of intervals, which must be sorted.
 pub(super) fn first_common(one: &[(i64, i64)], other: &[(i64, i64)]) -> Option<i64> {
     let (mut left, mut right) = (one.iter().peekable(), other.iter().peekable());
     while let (Some((first, last)), Some((from, to))) = (left.peek(), right.peek()) {

@@ -13,7 +13,7 @@ use super::pod_spec::validate_spec;
 use super::security::internal;
 use super::workload::labels_of_template;
 
-/// `batch/v1` Job
+/// `batch/v1` Job.
 pub(super) const JOB: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
@@ -51,7 +51,7 @@ pub(super) const JOB: Rules = Rules {
     ..NONE
 };
 
-/// A condition of a failure policy holds, unless it says otherwise.
+/// Defaults `status` of the conditions of `podFailurePolicy` to `True`.
 fn condition_states(spec: &mut Map<String, Value>) {
     let rules = spec.get_mut("podFailurePolicy").and_then(|policy| policy.get_mut("rules"));
     for rule in rules.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -62,7 +62,7 @@ fn condition_states(spec: &mut Map<String, Value>) {
     }
 }
 
-/// `batch/v1` CronJob
+/// `batch/v1` CronJob.
 pub(super) const CRON_JOB: Rules = Rules {
     normalize: |object| default_template(&mut object["spec"]["jobTemplate"]["spec"]["template"]),
     validate: |object| {
@@ -92,10 +92,10 @@ pub(super) const CRON_JOB: Rules = Rules {
     ..NONE
 };
 
-/// Names of CronJobs leave room for what the names of their Jobs add.
+/// Maximum length of a CronJob's name, which leaves room for the suffix of its Jobs' names.
 const CRON_JOB_NAME_MAX: usize = 52;
 
-/// When a CronJob runs.
+/// Validates name, schedule and time zone of a CronJob.
 fn schedule(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if meta::name(object).len() > CRON_JOB_NAME_MAX {
@@ -124,14 +124,14 @@ fn schedule(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What an update of a Job may not change.
+/// Returns errors for changes that an update of a Job must not make.
 fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
     let before = &old["spec"];
     let mut errors = Vec::new();
     if spec["completions"] != before["completions"] {
         let elastic = spec["completionMode"] == "Indexed";
         if elastic && spec["completions"].is_null() {
-            // That they are missing is said already.
+            // [`job`] already reports missing completions.
         } else if !elastic {
             errors.push(invalid("spec.completions", spec["completions"].clone(), "field is immutable"));
         } else if spec["completions"] != spec["parallelism"] {
@@ -151,7 +151,7 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
             "field is immutable",
         ));
     }
-    // A Job that has not started yet can still be placed elsewhere.
+    // The scheduling fields of a Job that is suspended and has not started may change.
     let idle = before["suspend"] == true && old["status"]["startTime"].is_null();
     let template = |spec: &Value| {
         let mut template = spec["template"].clone();
@@ -186,16 +186,16 @@ fn kept(spec: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// More pods at a time an Indexed Job cannot have.
+/// Maximum parallelism of an Indexed Job.
 const INDEXED_PARALLELISM_MAX: i64 = 100_000;
 
-/// The name of what looks after a Job, in bytes.
+/// Maximum length of `managedBy`, in bytes.
 const MANAGER_MAX: usize = 63;
 
-/// The label by which a Job knows its pods.
+/// The label with the UID of the Job, by which the Job selects its pods.
 const OWN_PODS: &str = "batch.kubernetes.io/controller-uid";
 
-/// The selector fits the template, and is the server's unless the Job says that it has its own.
+/// Validates that the selector matches the template, and that only a Job with `manualSelector` has its own selector.
 fn own_pods(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let labels_only =
@@ -219,7 +219,7 @@ fn own_pods(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The labels of the template by which the server knows a Job's pods are the server's.
+/// Validates that labels of the template that the server generates have the generated values.
 fn generated_labels(object: &Value) -> Vec<FieldError> {
     if object["spec"]["manualSelector"] == true {
         return Vec::new();
@@ -242,7 +242,7 @@ fn generated_labels(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What belongs together in a Job.
+/// Validates fields of a Job spec that depend on each other.
 fn job(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let indexed = spec["completionMode"] == "Indexed";
@@ -296,7 +296,7 @@ fn job(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A job's pods come to an end.
+/// Requires a restart policy other than `Always`, because the pods of a Job must come to an end.
 fn never_always(job: &Value, path: &str) -> Option<FieldError> {
     let policy = &job["template"]["spec"]["restartPolicy"];
     let allowed = ["OnFailure".into(), "Never".into()];
@@ -309,7 +309,7 @@ fn never_always(job: &Value, path: &str) -> Option<FieldError> {
     })
 }
 
-/// A Job selects the pods that carry its UID, unless it says how it wants to.
+/// Generates the selector and the labels for the Job's UID, unless `manualSelector` is set.
 fn select_own_pods(object: &mut Value) {
     if object["spec"]["manualSelector"] == true {
         return;
@@ -335,7 +335,7 @@ fn select_own_pods(object: &mut Value) {
     if object["spec"]["selector"]["matchLabels"][OWN_PODS].is_null() {
         object["spec"]["selector"]["matchLabels"][OWN_PODS] = uid.into();
     }
-    // Labels that were taken from the template follow it.
+    // Labels that were defaulted from the template must have the generated labels, too.
     if shared {
         object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
     }

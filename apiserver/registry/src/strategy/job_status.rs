@@ -1,4 +1,4 @@
-//! What an update of a Job's status may say: conditions, times and counters that fit each other.
+//! Validation of updates of a Job's status: conditions, times and counters must agree.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::default::{invalid, required};
 use super::indexes;
 use super::security::internal;
 
-/// An error that shows no value.
+/// Returns an `Invalid` error without a value.
 fn wrong(field: &str, why: impl Into<String>) -> FieldError {
     FieldError::bare(FieldErrorKind::Invalid, format!("status.{field}"), why)
 }
 
-/// A Job's status and what has happened to the Job by it.
+/// Access to the fields and conditions of a Job's status.
 struct Status<'v>(&'v Value);
 
 impl Status<'_> {
@@ -52,7 +52,7 @@ impl Status<'_> {
     }
 }
 
-/// What is wrong with an update of a Job's status.
+/// Validates an update of a Job's status.
 pub(super) fn check(job: &Value, old: &Value) -> Vec<FieldError> {
     let (now, before) = (Status(&job["status"]), Status(&old["status"]));
     let mut errors = numbers(&now);
@@ -121,7 +121,7 @@ fn times(
         errors.push(required("status.completionTime", why));
     }
     let moved = changed("startTime") || changed("completionTime");
-    // Times are stored in UTC, to the second: their texts compare as they do.
+    // Times are stored in UTC with a resolution of seconds, so string comparison orders them.
     if moved && !start.is_empty() && !end.is_empty() && end < start {
         errors.push(invalid("status.completionTime", end, "must be equal to or after `startTime`"));
     }
@@ -170,7 +170,7 @@ fn finished(
     }
 }
 
-/// What a Job says of its indexes.
+/// Validates `completedIndexes` and `failedIndexes`.
 fn indexed(spec: &Value, now: &Status<'_>, changed: &dyn Fn(&str) -> bool, errors: &mut Vec<FieldError>) {
     let count = spec["completions"].as_i64();
     let limited = !spec["backoffLimitPerIndex"].is_null();
@@ -205,7 +205,7 @@ fn indexed(spec: &Value, now: &Status<'_>, changed: &dyn Fn(&str) -> bool, error
     }
 }
 
-/// Conditions that never go together.
+/// Refuses conditions that exclude each other.
 fn together(spec: &Value, now: &Status<'_>, errors: &mut Vec<FieldError>) {
     if now.met() && now.failed() {
         errors.push(wrong("conditions", "cannot set SuccessCriteriaMet=True and Failed=true conditions"));
@@ -220,7 +220,7 @@ fn together(spec: &Value, now: &Status<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What stays once it was said.
+/// Refuses changes of terminal conditions, counters and times that must not be reverted.
 fn since(spec: &Value, now: &Status<'_>, before: &Status<'_>, errors: &mut Vec<FieldError>) {
     for condition in ["Failed", "Complete", "FailureTarget"] {
         if before.is(condition, "True") && !now.is(condition, "True") {

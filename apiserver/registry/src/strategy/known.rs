@@ -1,4 +1,5 @@
-//! Kinds of the table in [`crate::kinds`]: what the table and the structure say, and rules where there are some.
+//! The strategy of the kinds in [`crate::kinds`]: it combines the table, the structural validation and the rules of
+//! each kind.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,32 +17,32 @@ use crate::context::Subresource;
 use crate::definition::Structure;
 use crate::kinds::Kind;
 
-/// The rules of a kind beyond its structure.
+/// The rules of a kind beyond its structure, as functions that a kind overrides in [`NONE`].
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
-    /// Defaults that depend on other fields.
+    /// Sets defaults that depend on other fields.
     pub(super) normalize: fn(&mut Value),
-    /// What the server sets at creation.
+    /// Sets fields at creation.
     pub(super) prepare: fn(&mut Value),
-    /// What the server sets or keeps at each update.
+    /// Sets fields, or restores them from the old object, at each update.
     pub(super) prepare_update: fn(&mut Value, &Value),
-    /// What the server sets or keeps at an update through a part of the object.
+    /// Sets or restores fields at an update through a subresource. The text is the current time.
     pub(super) prepare_part: fn(Subresource, &mut Value, &Value, &str),
-    /// What is wrong with an object.
+    /// Validates an object.
     pub(super) validate: fn(&Value) -> Vec<FieldError>,
-    /// What is wrong with a new object only.
+    /// Validates rules that hold for new objects only.
     pub(super) validate_new: fn(&Value) -> Vec<FieldError>,
-    /// What is wrong with an update through a part of the object.
+    /// Validates an update through a subresource against the old object.
     pub(super) validate_part: fn(Subresource, &Value, &Value) -> Vec<FieldError>,
-    /// What an update must not change.
+    /// Returns errors for changes that an update must not make.
     pub(super) immutable: fn(&Value, &Value) -> Vec<FieldError>,
-    /// What is wrong with an update of the status, of kinds whose status is looked at alone.
+    /// Validates an update of the status, for kinds that do not validate the whole object then.
     pub(super) status: Option<fn(&Value, &Value) -> Vec<FieldError>>,
-    /// What the server keeps at each update of the status.
+    /// Sets or restores fields at each update of the status.
     pub(super) prepare_status: fn(&mut Value, &Value),
 }
 
-/// No rules.
+/// Rules that do nothing.
 pub(super) const NONE: Rules = Rules {
     normalize: |_| {},
     prepare: |_| {},
@@ -64,7 +65,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The strategy of `kind`, whose objects look like `schema`.
+    /// Returns the strategy of `kind`, whose objects have the structure `schema`.
     pub(crate) fn new(kind: &'static Kind, schema: Structure) -> Self {
         let rules = match (kind.group, kind.kind) {
             ("", "Pod") => pod::POD,
@@ -106,9 +107,9 @@ impl Known {
 }
 
 impl Known {
-    /// The object in the version that is stored: the rules are about that one.
+    /// Returns the object in the stored version, for which the rules are written.
     fn stored<'v>(&self, object: &'v Value) -> Cow<'v, Value> {
-        // Autoscalers alone have several versions.
+        // The autoscaler is the only kind with several versions.
         match self.kind.kind {
             "HorizontalPodAutoscaler" => {
                 Cow::Owned(autoscaler::in_version(object.clone(), self.kind.version))
@@ -117,7 +118,7 @@ impl Known {
         }
     }
 
-    /// The status of a new object in that version, if it has one.
+    /// Returns the initial status of a new object in `version`, or `None` if it has no status.
     fn new_status(&self, version: &str) -> Option<Value> {
         if version != self.kind.version {
             let zero = types::zero_object(&types::name_of(self.kind.group, version, self.kind.kind));
@@ -131,7 +132,7 @@ impl Known {
 
     fn check(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = types::validate(&self.ty, object);
-        // What the structure says already need not be said twice.
+        // The rules repeat some errors of the structural validation, which must appear once.
         let said: HashSet<String> = errors.iter().map(ToString::to_string).collect();
         let others = (self.rules.validate)(object).into_iter();
         errors.extend(others.filter(|error| said.is_empty() || !said.contains(&error.to_string())));
@@ -139,7 +140,7 @@ impl Known {
     }
 }
 
-/// Fields that stay as they are, by kind.
+/// Immutable fields by kind.
 const IMMUTABLE: [(&str, &str); 13] = [
     ("ControllerRevision", "data"),
     ("EndpointSlice", "addressType"),
@@ -174,7 +175,7 @@ impl Strategy for Known {
         }
     }
 
-    /// Clients do not write a status when they create; only what kubelets register comes with theirs.
+    /// Resets the status of a new object, except for Nodes, because kubelets register them with a status.
     fn prepare_create(&self, object: &mut Value) {
         if self.kind.status && self.kind.kind != "Node" {
             let status = self.new_status(meta::group_version(meta::api_version(object)).1);
@@ -240,7 +241,8 @@ impl Strategy for Known {
         let (object, old) = (&*self.stored(object), &*self.stored(old));
         let mut errors = self.check(object);
         if self.kind.kind == "Job" {
-            // A real server looks at a Job once more as the changed one, and only then for what it generated itself.
+            // kube-apiserver validates an updated Job twice. Only the first pass reports a selector that is not
+            // auto-generated.
             let again: Vec<FieldError> =
                 errors.iter().filter(|error| !error.detail.contains("not auto-generated")).cloned().collect();
             errors.extend(again);
@@ -296,7 +298,7 @@ impl Strategy for Known {
         }
     }
 
-    /// What has run pods since before garbage collection leaves them behind.
+    /// Jobs and ReplicationControllers are older than garbage collection and keep the old default.
     fn orphans_by_default(&self) -> bool {
         matches!(self.kind.kind, "Job" | "ReplicationController")
     }

@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::Strategy;
 use super::default::invalid;
 
-/// `coordination.k8s.io/v1.Lease`
+/// The strategy of `coordination.k8s.io/v1.Lease`.
 pub(crate) struct Leases;
 
 impl Strategy for Leases {
-    /// Coordinated leader election is off, as it is by default: its fields are dropped.
+    /// Drops the fields of coordinated leader election, a feature that is off by default.
     fn prepare_create(&self, object: &mut Value) {
         drop_coordination(object, &Value::Null);
     }

@@ -1,4 +1,4 @@
-//! What differs from kind to kind: a [`Strategy`] a kind, everything else is the same code.
+//! The behavior that differs between kinds: one [`Strategy`] for each kind. The code of the verbs is common to all.
 
 mod addresses;
 mod admission;
@@ -54,104 +54,105 @@ pub(crate) use default::{BuiltIn, Custom};
 use crate::context::Subresource;
 use crate::definition::Definition;
 
-/// When `metadata.generation` rises.
+/// The changes that increment `metadata.generation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// Never: the kind keeps what the client wrote at creation.
+    /// Never; the kind keeps the value that the client wrote at creation.
     Untouched,
-    /// When anything but `metadata` and `status` changes.
+    /// Changes outside of `metadata` and `status`.
     Spec,
-    /// When anything but `metadata` and `status`, or the annotations change.
+    /// Changes outside of `metadata` and `status`, and of annotations.
     SpecAndAnnotations,
-    /// When anything but `metadata`, or the labels change.
+    /// Changes outside of `metadata`, and of labels.
     SpecAndLabels,
-    /// When anything but `metadata` changes.
+    /// Changes outside of `metadata`.
     All,
 }
 
-/// Finds an object of the cluster by its group, plural and name.
+/// Looks an object up by group, plural and name. Returns `None` if it does not exist.
 pub(crate) type Find<'f> = dyn Fn(&str, &str, &str) -> Option<Value> + 'f;
 
-/// The rules of one kind.
+/// The rules of one kind. The defaults fit a built-in kind without rules of its own.
 pub(crate) trait Strategy: Send + Sync {
-    /// Defaults and normal forms that the client counts as having written.
+    /// Applies defaults and normal forms. The field manager of the client owns these fields.
     fn normalize(&self, _object: &mut Value) {}
 
-    /// What follows from a name that the server has made.
+    /// Updates fields that depend on the name, after the server has generated it.
     fn name_generated(&self, _object: &mut Value) {}
 
-    /// What the server notes of who creates the object.
+    /// Records the requesting user in a new object.
     fn requested_by(&self, _object: &mut Value, _user: &crate::context::User) {}
 
-    /// Why an object cannot be made as things are, and what the classes that it names add to it.
+    /// Applies admission that depends on other objects: refuses a new object, or completes it from the classes that it
+    /// names.
     ///
     /// # Errors
-    /// The reason.
+    /// The reason of the refusal.
     fn admit_create(&self, _object: &mut Value, _find: &Find<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// What the server sets at creation, after field ownership was noted.
+    /// Sets fields of a new object after field ownership was recorded, so that no manager owns them.
     fn prepare_create(&self, _object: &mut Value) {}
 
-    /// What the server sets or keeps at each update, after field ownership was noted.
+    /// Sets or restores fields at each update, after field ownership was recorded.
     fn prepare_update(&self, _object: &mut Value, _old: &Value) {}
 
-    /// What the server sets or keeps at an update through `/status` or a part of the object (`parts` of its version). `now`: the time, as
-    /// `metav1.Time` is written.
+    /// Sets or restores fields at an update through `/status` or another subresource in `parts` of the version. `now`
+    /// is the current time in the format of `metav1.Time`.
     fn prepare_part_update(&self, _part: Subresource, _object: &mut Value, _old: &Value, _now: &str) {}
 
-    /// Why nobody may create the object, valid as it is, if so.
+    /// Returns the reason why a valid object must not be created, or `None` if it may.
     fn create_refusal(&self, _object: &Value) -> Option<String> {
         None
     }
 
-    /// What is wrong with a new object.
+    /// Validates a new object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// What is wrong with an update; includes what is wrong with the object as such.
+    /// Validates an update, including the rules that hold for every object.
     fn validate_update(&self, object: &Value, _old: &Value) -> Vec<FieldError> {
         self.validate(object)
     }
 
-    /// What is wrong with an update through `/status`, which keeps the rest of the object.
+    /// Validates an update through `/status`, which changes the status only.
     fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate_update(object, old)
     }
 
-    /// What is wrong with an update through a part of the object that is neither `status` nor `scale`.
+    /// Validates an update through a subresource that is neither `status` nor `scale`.
     fn validate_part_update(&self, _part: Subresource, object: &Value, old: &Value) -> Vec<FieldError> {
         self.validate_update(object, old)
     }
 
-    /// What is wrong with a name. `prefix`: it is a `generateName`.
+    /// Returns the problems of a name, or of a `generateName` if `prefix` is set.
     fn check_name(&self, name: &str, prefix: bool) -> Vec<String> {
         machinery::names::dns1123_subdomain(if prefix { masked(name) } else { name.to_owned() }.as_str())
     }
 
-    /// Whether PUT creates what is not there.
+    /// Whether a PUT creates an object that does not exist.
     fn create_on_update(&self) -> bool {
         false
     }
 
-    /// Whether PUT may leave the `resourceVersion` out.
+    /// Whether a PUT may omit `metadata.resourceVersion`.
     fn unconditional_update(&self) -> bool {
         true
     }
 
-    /// When the generation rises.
+    /// Returns which changes increment the generation.
     fn generation(&self) -> Generation {
         Generation::Untouched
     }
 
-    /// The field selectors beside `metadata.name` and `metadata.namespace`.
+    /// Returns the fields that field selectors support beside `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The value of a field of [`Self::selectable`].
+    /// Returns the value of a field of [`Self::selectable`] as text, empty if the field is absent.
     fn field(&self, object: &Value, field: &str) -> String {
         let mut value = object;
         for part in field.split('.') {
@@ -164,46 +165,46 @@ pub(crate) trait Strategy: Send + Sync {
         }
     }
 
-    /// The words for a field that cannot be selected by, when the kind has its own.
+    /// Returns the error message for a field that field selectors do not support.
     fn unknown_field(&self, field: &str) -> String {
         unknown_field(self.selectable(), field)
     }
 
-    /// Whether dependents stay when a deletion does not say what to do with them.
+    /// Whether a deletion without a propagation policy orphans the dependents.
     fn orphans_by_default(&self) -> bool {
         false
     }
 
-    /// Whether the answer to a DELETE that removes the object is the object.
+    /// Whether a DELETE that removes the object responds with the object instead of a `Status`.
     fn delete_returns_object(&self) -> bool {
         false
     }
 
-    /// What a deletion changes in an object that finalizers may hold.
+    /// Changes an object when its deletion begins, before finalizers have run.
     fn prepare_delete(&self, _object: &mut Value) {}
 
-    /// How many seconds the object may take to end, of kinds that are told so.
+    /// Returns the deletion grace period in seconds, or `None` for kinds without graceful deletion.
     fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
         None
     }
 
-    /// Whether a deletion notes its grace period and raises the generation.
+    /// Whether a deletion records its grace period and increments the generation.
     fn graceful(&self) -> bool {
         true
     }
 
-    /// Why the object of that name can never be deleted, if so.
+    /// Returns the reason why the object of that name must never be deleted, or `None` if it may.
     fn undeletable(&self, _name: &str) -> Option<&'static str> {
         None
     }
 
-    /// Whether a finalizer without a slash is refused (built-in kinds) or only warned about.
+    /// Whether a finalizer without a slash is refused, as for built-in kinds, or only causes a warning.
     fn qualified_finalizers(&self) -> bool {
         true
     }
 }
 
-/// `object` in another version of its built-in kind.
+/// Converts `object` to another version of its built-in kind.
 pub(crate) fn in_version(definition: &Definition, version: &str, mut object: Value) -> Value {
     if definition.kind == "HorizontalPodAutoscaler" {
         return autoscaler::in_version(object, version);
@@ -214,7 +215,7 @@ pub(crate) fn in_version(definition: &Definition, version: &str, mut object: Val
     object
 }
 
-/// The words for a field that cannot be selected by.
+/// Returns the usual error message for a field that field selectors do not support.
 pub(crate) fn unknown_field(selectable: &[&str], field: &str) -> String {
     if selectable.is_empty() {
         return format!(
@@ -224,7 +225,7 @@ pub(crate) fn unknown_field(selectable: &[&str], field: &str) -> String {
     format!("field label not supported: {field}")
 }
 
-/// `generateName` may end with a dash: a letter stands for what will follow.
+/// Replaces a trailing dash of a `generateName` by a letter, so that the prefix can be validated as a name.
 pub(crate) fn masked(prefix: &str) -> String {
     match prefix.strip_suffix('-') {
         Some(stem) => format!("{stem}a"),
@@ -234,7 +235,7 @@ pub(crate) fn masked(prefix: &str) -> String {
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The strategy of a resource.
+/// Returns the strategy of a resource.
 pub(crate) fn of(definition: &Definition) -> Arc<dyn Strategy> {
     if !definition.built_in {
         return Arc::new(Custom::new(definition));

@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of the volumes that containers mount.
+//! Validation of the volume mounts and block devices of containers, as kube-apiserver does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// Names and paths of what a container has in `field`.
+/// Returns the names and the paths of the items in `field` of a container.
 fn taken<'v>(container: &'v Value, field: &str, path: &str) -> (BTreeSet<&'v str>, BTreeSet<&'v str>) {
     let items = list(container, field).iter();
     items.map(|item| (text(item, "name"), text(item, path))).unzip()
 }
 
-/// The mounts of a container at `path`.
+/// Validates `volumeMounts` of the container at `path`.
 pub(super) fn mounts(
     container: &Value,
     path: &str,
@@ -31,7 +31,7 @@ pub(super) fn mounts(
 ) {
     let mut places = BTreeSet::new();
     let (devices, device_paths) = taken(container, "volumeDevices", "devicePath");
-    // Some of these errors don't say which mount it is.
+    // Some errors of kube-apiserver do not contain the index of the mount.
     let all = format!("{path}.volumeMounts");
     for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
         let path = format!("{all}[{index}]");
@@ -61,7 +61,7 @@ pub(super) fn mounts(
     }
 }
 
-/// Whether what is mounted below a mount shows elsewhere, and can be written to.
+/// Validates `mountPropagation` and `recursiveReadOnly` of a mount.
 fn shared(mount: &Value, container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let known = ["Bidirectional", "HostToContainer", "None"];
     let propagation = text(mount, "mountPropagation");
@@ -93,7 +93,7 @@ fn shared(mount: &Value, container: &Value, path: &str, errors: &mut Vec<FieldEr
     }
 }
 
-/// The block devices of a container at `path`.
+/// Validates `volumeDevices` of the container at `path`.
 pub(super) fn devices(
     container: &Value,
     path: &str,

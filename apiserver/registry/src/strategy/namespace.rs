@@ -8,10 +8,10 @@ use super::default::invalid;
 use super::{Strategy, masked};
 use crate::context::Subresource;
 
-/// `v1.Namespace`
+/// The strategy of `v1.Namespace`.
 pub(crate) struct Namespaces;
 
-/// Every namespace has its name in this label.
+/// The label of each namespace that holds its name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 const FINALIZER: &str = "kubernetes";
 
@@ -43,7 +43,7 @@ impl Strategy for Namespaces {
         }
     }
 
-    /// What `spec.finalizers` holds is changed through `/finalize` only.
+    /// Restores spec and status, because only `/finalize` changes `spec.finalizers`.
     fn prepare_update(&self, object: &mut Value, old: &Value) {
         object["spec"] = old["spec"].clone();
         object["status"] = old["status"].clone();

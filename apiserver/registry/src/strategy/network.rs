@@ -1,4 +1,4 @@
-//! Network policies and ingresses.
+//! NetworkPolicies, Ingresses and IngressClasses.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 
-/// `networking.k8s.io/v1` NetworkPolicy
+/// `networking.k8s.io/v1` NetworkPolicy.
 pub(super) const NETWORK_POLICY: Rules = Rules {
     normalize: |policy| {
         let Some(spec) = policy["spec"].as_object_mut() else { return };
@@ -32,7 +32,7 @@ pub(super) const NETWORK_POLICY: Rules = Rules {
     ..NONE
 };
 
-/// `networking.k8s.io/v1` Ingress
+/// `networking.k8s.io/v1` Ingress.
 pub(super) const INGRESS: Rules = Rules {
     validate: ingress,
     validate_new: |ingress| {
@@ -49,7 +49,7 @@ pub(super) const INGRESS: Rules = Rules {
     ..NONE
 };
 
-/// Where a load balancer can be reached. `spec`: that of a Service, which says how addresses are used.
+/// Validates `status.loadBalancer`. `spec` is the spec of a Service, or null for an Ingress.
 pub(super) fn balancers(status: &Value, spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let found = list(&status["loadBalancer"], "ingress");
@@ -88,7 +88,7 @@ pub(super) fn balancers(status: &Value, spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `networking.k8s.io/v1` IngressClass
+/// `networking.k8s.io/v1` IngressClass.
 pub(super) const INGRESS_CLASS: Rules = Rules { validate: ingress_class, ..NONE };
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -121,7 +121,7 @@ fn rules(spec: &Value, direction: &str, peers: &str, errors: &mut Vec<FieldError
     }
 }
 
-/// A range of addresses, and smaller ones inside that are left out.
+/// Validates that each range in `except` is a strict subset of `cidr`.
 fn block(block: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if !block.is_object() {
         return;
@@ -152,11 +152,11 @@ fn block(block: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A range of ports begins with a number.
+/// Validates `endPort`, which needs a numeric `port` that is not greater.
 fn ports(port: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let Some(end) = port["endPort"].as_i64() else { return };
     if let Some(start) = port["port"].as_i64() {
-        // A real server, too, shows the first port here.
+        // kube-apiserver, too, reports the value of `port` here.
         let why = "must be greater than or equal to `port`";
         errors.extend((end < start).then(|| invalid(format!("{path}.endPort"), start, why)));
         return;
@@ -207,7 +207,7 @@ fn ingress(ingress: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The name of a host, or of all below a domain.
+/// Validates a host name, which may begin with the wildcard `*.`.
 fn host_name(host: &str, path: &str, errors: &mut Vec<FieldError>) {
     let problems = if host.contains('*') { wildcard(host) } else { dns1123_subdomain(host) };
     errors.extend(problems.into_iter().map(|why| invalid(path, host, why)));
@@ -225,7 +225,7 @@ fn wildcard(host: &str) -> Vec<String> {
     vec![why.to_owned()]
 }
 
-/// What paths that are compared step by step must not contain, anywhere and at their end.
+/// Sequences that `Exact` and `Prefix` paths must not contain, and sequences that they must not end with.
 const ODD_STEPS: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
 const ODD_ENDS: [&str; 2] = ["/..", "/."];
 
@@ -288,7 +288,7 @@ fn service_port(port: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The name of a controller of ingresses, in bytes.
+/// Maximum length of the controller name of an IngressClass, in bytes.
 const CONTROLLER_MAX: usize = 250;
 
 fn ingress_class(class: &Value) -> Vec<FieldError> {

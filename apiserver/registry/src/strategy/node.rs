@@ -11,7 +11,7 @@ use super::known::{NONE, Rules};
 use super::resources;
 use super::security::internal;
 
-/// `v1.Node`
+/// `v1.Node`.
 pub(super) const NODE: Rules = Rules {
     normalize,
     prepare: taint,
@@ -77,7 +77,7 @@ fn status(node: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the taints of a node. A real server, too, says that they stand in its metadata.
+/// Validates the taints of a node. The path `metadata.taints` in the errors is that of kube-apiserver.
 fn taints(spec: &Value) -> Vec<FieldError> {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let mut errors = Vec::new();
@@ -108,7 +108,7 @@ fn taints(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Nothing is placed on a new node until somebody finds it ready.
+/// Adds the `not-ready` taint to a new node, which keeps pods off it until a controller removes the taint.
 fn taint(node: &mut Value) {
     const KEY: &str = "node.kubernetes.io/not-ready";
     const EFFECT: &str = "NoSchedule";
@@ -126,7 +126,7 @@ fn taint(node: &mut Value) {
     }
 }
 
-/// The first of `podCIDRs` and `podCIDR` are the same range.
+/// Keeps `podCIDR` and the first item of `podCIDRs` equal.
 fn ranges(spec: &mut Map<String, Value>) {
     let single = spec.get("podCIDR").and_then(Value::as_str).filter(|range| !range.is_empty());
     let first = spec.get("podCIDRs").and_then(|list| list.get(0)).and_then(Value::as_str);
@@ -139,7 +139,7 @@ fn ranges(spec: &mut Map<String, Value>) {
     }
 }
 
-/// What a node has, it offers, unless it says otherwise.
+/// Defaults `allocatable` to `capacity` and completes the pod CIDRs.
 fn normalize(node: &mut Value) {
     if let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) {
         ranges(spec);

@@ -1,4 +1,4 @@
-//! Pods and their templates: defaults that depend on other fields, and what kube-apiserver checks first.
+//! Pods and pod templates: defaults that depend on other fields, admission, and the entry points of validation.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::known::{NONE, Rules};
 use super::pod_spec::validate_spec;
 use super::{pod_annotations, pod_part, pod_status, pod_update, scheduling};
 
-/// `v1.Pod`
+/// `v1.Pod`.
 pub(super) const POD: Rules = Rules {
     normalize: |pod| {
         pod_addresses(pod);
@@ -86,7 +86,7 @@ pub(super) const POD: Rules = Rules {
     },
 };
 
-/// A token is that of an account.
+/// Refuses projected service account tokens in a pod without a service account.
 fn tokens(spec: &Value, errors: &mut Vec<machinery::field::FieldError>) {
     if !crate::decode::empty(&spec["serviceAccountName"]) {
         return;
@@ -101,7 +101,7 @@ fn tokens(spec: &Value, errors: &mut Vec<machinery::field::FieldError>) {
     }
 }
 
-/// The first of `podIPs` and `podIP` are the same address.
+/// Keeps `podIP` and the first item of `podIPs` equal.
 fn pod_addresses(pod: &mut Value) {
     let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else { return };
     let given = |value: Option<&Value>| {
@@ -120,7 +120,7 @@ fn pod_addresses(pod: &mut Value) {
     }
 }
 
-/// A pod with gates says why it is not placed.
+/// Sets the `PodScheduled` condition of a new pod with scheduling gates.
 fn gate(pod: &mut Value) {
     if pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty) {
         return;
@@ -132,7 +132,8 @@ fn gate(pod: &mut Value) {
     }]);
 }
 
-/// For so many seconds a deleted pod stays: those asked for, else its own, and none where nothing runs.
+/// Returns the deletion grace period in seconds: `asked`, or the period of the pod, and 0 if the pod is not scheduled
+/// or has finished.
 pub(super) fn grace_period(pod: &Value, asked: Option<i64>) -> i64 {
     let idle = pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)
         || matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
@@ -144,14 +145,15 @@ pub(super) fn grace_period(pod: &Value, asked: Option<i64>) -> i64 {
     }
 }
 
-/// `v1.PodTemplate`
+/// `v1.PodTemplate`.
 pub(super) const POD_TEMPLATE: Rules = Rules {
     normalize: |object| default_template(&mut object["template"]),
     validate: |object| validate_spec(&object["template"]["spec"], "template.spec"),
     ..NONE
 };
 
-/// What the classes that a pod names say of its priority and of what its runtime needs.
+/// Applies the admission by PriorityClass and RuntimeClass: sets priority, preemption policy and overhead, or returns
+/// the refusal.
 pub(super) fn admit(pod: &mut Value, find: &super::Find<'_>) -> Result<(), String> {
     let Some(spec) = pod["spec"].as_object_mut() else { return Ok(()) };
     prioritize(spec, find)?;
@@ -183,7 +185,7 @@ pub(super) fn admit(pod: &mut Value, find: &super::Find<'_>) -> Result<(), Strin
     }
 }
 
-/// A pod without a class has the priority 0.
+/// Sets priority and preemption policy from the PriorityClass. A pod without a class has priority 0.
 fn prioritize(spec: &mut Map<String, Value>, find: &super::Find<'_>) -> Result<(), String> {
     const LOWER: &str = "PreemptLowerPriority";
     const WHY: &str = "must not be provided in pod spec; priority admission controller computed";
@@ -213,7 +215,7 @@ fn prioritize(spec: &mut Map<String, Value>, find: &super::Find<'_>) -> Result<(
     Ok(())
 }
 
-/// For this long a pod stays on a node that is not ready or cannot be reached.
+/// The seconds that a pod stays on a node that is not ready or unreachable.
 const TOLERATION_SECONDS: i64 = 300;
 
 fn tolerate(spec: &mut Value) {
@@ -244,14 +246,14 @@ fn containers_mut(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
     lists.filter_map(|(_, list)| list.as_array_mut()).flatten()
 }
 
-/// Defaults of a pod template.
+/// Applies the defaults of a pod template.
 pub(super) fn default_template(template: &mut Value) {
     if let Some(spec) = template.get_mut("spec") {
         default_spec(spec, false);
     }
 }
 
-/// `is_pod`: it is a pod's, not that of a template.
+/// Applies the defaults of a pod spec. `is_pod` is false for the spec of a pod template.
 fn default_spec(spec: &mut Value, is_pod: bool) {
     let host_network = spec["hostNetwork"] == true && is_pod;
     if is_pod && spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
@@ -289,7 +291,7 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
         };
         volume.insert("emptyDir".into(), json!({}));
     }
-    // The older name of the field shows what the newer one says.
+    // `serviceAccount` is the deprecated alias of `serviceAccountName`.
     let Some(spec) = spec.as_object_mut() else { return };
     let account =
         ["serviceAccountName", "serviceAccount"].into_iter().find_map(|name| spec.get(name).cloned());
@@ -299,7 +301,7 @@ fn default_spec(spec: &mut Value, is_pod: bool) {
     }
 }
 
-/// Nothing smaller than a thousandth is given out.
+/// Rounds a resource amount up to whole thousandths.
 fn whole_milli(amount: &mut Value) {
     let Some(text) = amount.as_str().filter(|text| text.ends_with(['u', 'n'])) else { return };
     let Some(value) = quantity::nanos(text) else { return };
@@ -307,12 +309,12 @@ fn whole_milli(amount: &mut Value) {
     *amount = quantity::canonical(&format!("{milli}m")).unwrap_or_default().into();
 }
 
-/// Images that may change are pulled each time.
+/// Returns the default pull policy: `Always` for the tag `latest` or no tag, otherwise `IfNotPresent`.
 fn pull_policy(image: &str) -> &'static str {
     let (image, digest) = image.split_once('@').map_or((image, false), |(image, _)| (image, true));
     let name = image.rsplit('/').next().unwrap_or_default();
     let (path, tag) = name.split_once(':').unwrap_or((name, "latest"));
-    // What cannot be read has no tag.
+    // An image reference that cannot be parsed counts as one with a fixed tag.
     let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
     let readable = !path.is_empty() && path.bytes().all(good) && !image.contains(char::is_whitespace);
     if !readable {
@@ -321,7 +323,7 @@ fn pull_policy(image: &str) -> &'static str {
     if tag == "latest" && !digest { "Always" } else { "IfNotPresent" }
 }
 
-/// What a container of a pod is limited to, it asks for.
+/// Defaults the requests of a container to its limits.
 fn requests(container: &mut Value) {
     let limits = container["resources"]["limits"].as_object().cloned().unwrap_or_default();
     for (name, limit) in limits {
@@ -331,7 +333,7 @@ fn requests(container: &mut Value) {
     }
 }
 
-/// What the containers of a pod ask for together, in units of 10⁻⁹.
+/// Returns the sums of the containers' requests by resource, in units of 10^-9.
 pub(super) fn sums(spec: &Value) -> BTreeMap<String, i128> {
     let mut sums = BTreeMap::new();
     for container in spec["containers"].as_array().into_iter().flatten() {
@@ -344,7 +346,8 @@ pub(super) fn sums(spec: &Value) -> BTreeMap<String, i128> {
     sums
 }
 
-/// What a pod is limited to as a whole, it asks for, unless its containers ask for less.
+/// Defaults the requests of the pod to the sums of its containers' requests, or to its limits if no container requests
+/// the resource.
 fn pod_requests(spec: &mut Value) {
     let limits = spec["resources"]["limits"].as_object().cloned().unwrap_or_default();
     if limits.is_empty() {
@@ -363,7 +366,8 @@ fn pod_requests(spec: &mut Value) {
     }
 }
 
-/// `BestEffort` without any requests and limits, `Guaranteed` where all containers limit both to what they ask for.
+/// Returns the QoS class: `BestEffort` without any CPU or memory requests and limits, `Guaranteed` if requests equal
+/// limits for both in all containers, otherwise `Burstable`. Resources of the pod as a whole take precedence.
 pub(super) fn quality(spec: &Value) -> &'static str {
     let whole = &spec["resources"];
     let mut any = false;

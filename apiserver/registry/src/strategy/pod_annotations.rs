@@ -1,4 +1,4 @@
-//! Annotations of pods that mean something to the server.
+//! Annotations of pods that the server interprets.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 const PATH: &str = "metadata.annotations";
 
-/// Where the containers that run first stood once: nobody reads them there any more.
+/// Annotations that held init containers in alpha and beta versions of Kubernetes.
 const FORGOTTEN: [&str; 4] = [
     "pod.beta.kubernetes.io/init-containers",
     "pod.alpha.kubernetes.io/init-containers",
@@ -23,7 +23,7 @@ const FORGOTTEN: [&str; 4] = [
     "pod.alpha.kubernetes.io/init-container-statuses",
 ];
 
-/// Removes annotations that mean nothing any more.
+/// Removes obsolete annotations.
 pub(super) fn forget(pod: &mut Value) {
     let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let Some(found) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else { return };
@@ -46,7 +46,7 @@ fn containers(pod: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// What is wrong with the annotations of a pod.
+/// Validates the annotations of a pod.
 pub(super) fn check(pod: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let at = |key: &str| format!("{PATH}[{key}]");
@@ -84,7 +84,7 @@ pub(super) fn check(pod: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A whole number of 32 bits without a plus or zeros before it.
+/// Returns whether the text is a 32-bit integer without a plus sign or leading zeros.
 fn is_cost(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let leading = digits.starts_with('0') && digits.len() > 1;
@@ -97,7 +97,7 @@ fn is_seccomp(text: &str) -> bool {
         || local.is_some_and(|path| !path.starts_with('/') && path.split('/').all(|step| step != ".."))
 }
 
-/// What an update may not change of them.
+/// Returns errors for changes of annotations that an update must not make.
 pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let of = |pod: &Value, key: &str| {
@@ -126,7 +126,7 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The older annotations of AppArmor become fields of a new pod, and the fields annotations.
+/// Copies the AppArmor annotations of a new pod to the security contexts of its containers.
 pub(super) fn app_armor_fields(pod: &mut Value) {
     let found: HashMap<String, String> = annotations(pod)
         .filter_map(|(key, value)| Some((key.strip_prefix(APP_ARMOR)?.to_owned(), value.to_owned())))
@@ -154,7 +154,7 @@ pub(super) fn app_armor_fields(pod: &mut Value) {
     }
 }
 
-/// Annotations and fields of AppArmor say the same in a new pod.
+/// Validates that AppArmor annotations and fields of a new pod agree.
 pub(super) fn app_armor_agrees(pod: &Value) -> Vec<FieldError> {
     let whole = &pod["spec"]["securityContext"]["appArmorProfile"];
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! What `/ephemeralcontainers` and `/resize` may change of a pod, and nothing else.
+//! Updates of a pod through `/ephemeralcontainers` and `/resize`, which change only the fields of that subresource.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use super::pod::quality;
 use super::{container, pod_spec};
 use crate::context::Subresource;
 
-/// Pods that a kubelet has read from a file.
+/// The annotation of mirror pods, which a kubelet creates for static pods.
 const STATIC: &str = "kubernetes.io/config.mirror";
 
 fn list<'v>(pod: &'v Value, name: &str) -> &'v [Value] {
     pod["spec"][name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Keeps everything of the old pod but what the path is for.
+/// Restores everything of the old pod except the fields of the subresource.
 pub(super) fn prepare(part: Subresource, pod: &mut Value, old: &Value, _: &str) {
     match part {
         Subresource::EphemeralContainers => {
@@ -31,7 +31,7 @@ pub(super) fn prepare(part: Subresource, pod: &mut Value, old: &Value, _: &str) 
         Subresource::Resize => {
             let groups = ["containers", "initContainers"];
             if groups.iter().any(|group| list(pod, group).len() != list(old, group).len()) {
-                // Validation refuses it.
+                // Validation refuses a different number of containers.
                 return;
             }
             let asked = groups.map(|group| resized(list(pod, group), list(old, group)));
@@ -49,7 +49,8 @@ pub(super) fn prepare(part: Subresource, pod: &mut Value, old: &Value, _: &str) 
     }
 }
 
-/// The containers as they were, with other resources. Where they have other names they are as asked for: validation refuses them.
+/// Returns the old containers with the requested `resources` and `resizePolicy`. If names differ, it returns the
+/// requested containers, which validation then refuses.
 fn resized(asked: &[Value], old: &[Value]) -> Vec<Value> {
     if asked.iter().zip(old).any(|(asked, old)| asked["name"] != old["name"]) {
         return asked.to_vec();
@@ -72,7 +73,7 @@ fn resized(asked: &[Value], old: &[Value]) -> Vec<Value> {
     asked.iter().zip(old).map(one).collect()
 }
 
-/// Status, spec, and what of `metadata` is the client's.
+/// Restores spec, status, and the fields of `metadata` that clients write.
 fn restore(pod: &mut Value, old: &Value) {
     for part in ["spec", "status"] {
         pod[part] = old[part].clone();
@@ -86,7 +87,7 @@ fn restore(pod: &mut Value, old: &Value) {
     }
 }
 
-/// What is wrong with an update through one of the paths.
+/// Validates an update through one of the subresources.
 pub(super) fn validate(part: Subresource, pod: &Value, old: &Value) -> Vec<FieldError> {
     match part {
         Subresource::EphemeralContainers => added(pod, old),
@@ -99,14 +100,14 @@ fn is_static(pod: &Value) -> bool {
     pod["metadata"]["annotations"].get(STATIC).is_some()
 }
 
-/// Ephemeral containers come and stay as they are.
+/// Requires that existing ephemeral containers are neither removed nor changed.
 fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
     const FIELD: &str = "spec.ephemeralContainers";
     if is_static(old) {
         return vec![forbidden("[]", "static pods do not support ephemeral containers")];
     }
     let mut errors = Vec::new();
-    // Of several with one name the last one counts.
+    // If several containers have the same name, kube-apiserver compares the last one.
     let named = |one: &'_ Value| one["name"].as_str().unwrap_or_default().to_owned();
     let now: BTreeMap<String, &Value> =
         list(pod, "ephemeralContainers").iter().map(|one| (named(one), one)).collect();
@@ -127,7 +128,7 @@ fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What an ephemeral container cannot have, in the order of the API's fields.
+/// Fields that an ephemeral container must not set, in the order of the API type.
 const NOT_FOR_EPHEMERAL: [&str; 8] = [
     "ports",
     "resources",
@@ -139,7 +140,7 @@ const NOT_FOR_EPHEMERAL: [&str; 8] = [
     "lifecycle",
 ];
 
-/// What is wrong with the ephemeral containers of a pod.
+/// Validates the ephemeral containers of a pod.
 pub(super) fn check_ephemeral(pod: &container::Pod<'_>, errors: &mut Vec<FieldError>) {
     const WHY: &str = "cannot be set for an Ephemeral Container";
     let own = |name: &str| pod.spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -173,7 +174,7 @@ pub(super) fn check_ephemeral(pod: &container::Pod<'_>, errors: &mut Vec<FieldEr
     }
 }
 
-/// CPU and memory change, within the pod's class, and none goes.
+/// Validates a resize: it may change CPU and memory, but not the QoS class, and may not remove a request or limit.
 fn resize(pod: &Value, old: &Value) -> Vec<FieldError> {
     const MUTABLE: &str = "only cpu and memory resources are mutable";
     if is_static(old) {
@@ -235,7 +236,7 @@ fn ordered(pod: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Of what is limited or asked for, nothing goes.
+/// Requires that no request or limit of the container is removed.
 fn check_resize(now: &Value, before: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (field, what) in [("requests", "requests"), ("limits", "limits")] {
         let of = |one: &Value| one["resources"][field].as_object().cloned().unwrap_or_default();
@@ -247,7 +248,7 @@ fn check_resize(now: &Value, before: &Value, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// A container without its CPU and memory.
+/// Returns the container without its CPU and memory amounts and without empty fields.
 fn fixed(container: &Value) -> Value {
     let mut fixed = container.clone();
     for field in ["requests", "limits"] {

@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of the spec of a pod, or of a template of pods.
+//! Validation of the spec of a pod or of a pod template, as kube-apiserver does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::default::{forbidden, invalid, required};
 use super::{container, resources, scheduling, security, volume};
 
-/// What is wrong with a pod's spec at `path`.
+/// Validates the pod spec at `path`.
 pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let list = |name: &str| spec[name].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) fn validate_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The claims to devices of a pod.
+/// Validates the resource claims of a pod.
 fn claimed(claims: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     let mut seen = BTreeSet::new();
     for (index, claim) in claims.iter().enumerate() {
@@ -81,7 +81,7 @@ fn subdomain(name: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What a pod asks for as a whole, which is at least what its containers ask for.
+/// Validates pod-level resources, which must cover the requests and limits of the containers.
 fn pod_resources(spec: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut Vec<FieldError>) {
     let whole = &spec["resources"];
     if !whole.is_object() {
@@ -122,7 +122,7 @@ fn pod_resources(spec: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut
     }
 }
 
-/// On the network of the host a port is a port of the host.
+/// Requires that `hostPort` equals `containerPort` in a pod on the host network.
 fn on_host_network(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if spec["hostNetwork"] != true {
         return;
@@ -138,12 +138,12 @@ fn on_host_network(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// More of these the resolver of a host does not read.
+/// Limits of the resolver configuration: name servers, search paths, and total characters of the search paths.
 const NAME_SERVERS_MAX: usize = 3;
 const SEARCHES_MAX: usize = 32;
 const SEARCHES_LENGTH_MAX: usize = 2048;
 
-/// How a pod is called, and how it finds others by name.
+/// Validates `dnsConfig`, `dnsPolicy` and `hostnameOverride`.
 fn names_of_host(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let config = &spec["dnsConfig"];
     let at = format!("{path}.dnsConfig");
@@ -193,7 +193,7 @@ fn names_of_host(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     subdomain(&spec["hostnameOverride"], &at, errors);
 }
 
-/// Names of other objects, and what depends on the operating system.
+/// Validates references to other objects, overhead, scheduling gates and the operating system.
 fn references(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for field in ["nodeName", "priorityClassName", "runtimeClassName"] {
         let empty = field != "runtimeClassName" && spec[field] == "";
@@ -237,7 +237,7 @@ fn name_of(value: &Value) -> &str {
 }
 
 pub(super) fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
-    // A missing name is found by the structure.
+    // The structural validation reports a missing name.
     if name.is_empty() {
         return;
     }
@@ -247,7 +247,7 @@ pub(super) fn check_name(name: &str, path: &str, seen: &mut BTreeSet<String>, er
     }
 }
 
-/// What pods have on Linux only.
+/// Refuses fields that only Linux pods may set.
 fn windows(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const OF_CONTEXT: [&str; 11] = [
         "appArmorProfile",

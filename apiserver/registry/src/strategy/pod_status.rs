@@ -1,4 +1,4 @@
-//! What an update of a pod's status may say.
+//! Validation of updates of a pod's status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What is wrong with an update of a pod's status.
+/// Validates an update of a pod's status.
 pub(super) fn check(pod: &Value, old: &Value) -> Vec<FieldError> {
     let (now, before) = (&pod["status"], &old["status"]);
     let mut errors = Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn check(pod: &Value, old: &Value) -> Vec<FieldError> {
         if let Some(number) = negative(&condition["observedGeneration"]) {
             errors.push(invalid(format!("{path}.observedGeneration"), number, why));
         }
-        // Only types that are no conditions of the system are looked at, and their path is written so.
+        // kube-apiserver skips the condition types of the system, which are valid names anyway, and writes `.Type` in
+        // this path.
         let kind = condition["type"].as_str().unwrap_or_default();
         let problems = names::qualified_name(kind);
         errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.Type"), kind, why)));
@@ -62,7 +63,7 @@ pub(super) fn check(pod: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// At most one address of each family.
+/// Validates new addresses of the list, and that it has at most one address of each IP family.
 fn addresses(now: &Value, before: &Value, field: &str, ty: &str, errors: &mut Vec<FieldError>) {
     let found = list(now, field);
     let known: BTreeSet<&str> = list(before, field).iter().filter_map(|one| one["ip"].as_str()).collect();
@@ -83,7 +84,7 @@ fn addresses(now: &Value, before: &Value, field: &str, ty: &str, errors: &mut Ve
     }
 }
 
-/// What has ended for good does not run again.
+/// Refuses to take a container out of its terminated state if its restart policy does not restart it.
 fn transitions(field: &str, pod: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     let spec = &pod["spec"];
     let containers = match field {
@@ -112,7 +113,7 @@ fn transitions(field: &str, pod: &Value, before: &Value, errors: &mut Vec<FieldE
                 "OnFailure" => failed,
                 _ => false,
             };
-        // Containers that run before the others run again when the pod does.
+        // An init container that succeeded restarts only if its own restart policy is `Always`.
         if again && (field != "initContainerStatuses" || failed || own == Some("Always")) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What an update may change of a pod.
+//! The changes of a pod that an update may make.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ fn list<'v>(spec: &'v Value, name: &str) -> &'v [Value] {
     spec[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Of the spec of a pod few fields can change. What else differs is shown.
+/// Returns errors for changes of a pod's spec, of which few fields are mutable. The error lists the other differences.
 pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     let (now, before) = (&pod["spec"], &old["spec"]);
     let mut errors = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn kept(pod: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A pod that waits for its gates can be given to fewer nodes by what it requires of them.
+/// Requires that an update of a gated pod only narrows its required node affinity.
 fn placement(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     let path = format!("spec.affinity.nodeAffinity.{REQUIRED}");
@@ -98,7 +98,7 @@ fn placement(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// True when nothing else need be looked at.
+/// Validates images and the number of containers. Returns true if no further validation is necessary.
 fn containers(now: &Value, before: &Value, name: &str, errors: &mut Vec<FieldError>) -> bool {
     if list(now, name).len() != list(before, name).len() {
         errors.push(forbidden(format!("spec.{name}"), "pod updates may not add or remove containers"));
@@ -117,7 +117,7 @@ fn containers(now: &Value, before: &Value, name: &str, errors: &mut Vec<FieldErr
     false
 }
 
-/// True when nothing else need be looked at.
+/// Validates `activeDeadlineSeconds`, which may only decrease. Returns true if no further validation is necessary.
 fn deadline(now: &Value, before: &Value, errors: &mut Vec<FieldError>) -> bool {
     const FIELD: &str = "spec.activeDeadlineSeconds";
     let Some(seconds) = now.as_i64() else {
@@ -138,7 +138,7 @@ fn deadline(now: &Value, before: &Value, errors: &mut Vec<FieldError>) -> bool {
     false
 }
 
-/// Pods that wait for their gates can be given to fewer nodes.
+/// Requires that an update of a gated pod only adds entries to its node selector.
 fn selector(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     let kept = before.as_object().into_iter().flatten().all(|(key, value)| now[key] == *value);
     if !kept {
@@ -147,7 +147,7 @@ fn selector(now: &Value, before: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The new spec with what may change as it was before.
+/// Returns the new spec with the mutable fields of the old one, for comparison with the old spec.
 fn rest(spec: &Value, before: &Value, gated: bool) -> Value {
     let mut spec = spec.clone();
     for name in CONTAINERS {

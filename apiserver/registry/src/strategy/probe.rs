@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of probes and of what a container does when it starts and stops.
+//! Validation of probes and lifecycle hooks of containers, as kube-apiserver does it.
 
 use machinery::field::FieldError;
 use machinery::types::port_name;
@@ -9,7 +9,7 @@ use super::default::{forbidden, invalid, required};
 const PROBE: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];
 const HOOK: [&str; 4] = ["exec", "httpGet", "tcpSocket", "sleep"];
 
-/// The probes of a container at `path`.
+/// Validates the probes of the container at `path`.
 pub(super) fn probes(container: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let (probe, path) = (&container[name], format!("{path}.{name}"));
@@ -33,7 +33,8 @@ pub(super) fn probes(container: &Value, path: &str, errors: &mut Vec<FieldError>
     }
 }
 
-/// The hooks of a container at `path`, whose pod has `grace` seconds to end.
+/// Validates the lifecycle hooks of the container at `path`. `grace` is the termination grace period of the pod in
+/// seconds.
 pub(super) fn lifecycle(container: &Value, path: &str, grace: i64, os: &Value, errors: &mut Vec<FieldError>) {
     let lifecycle = &container["lifecycle"];
     for hook in ["postStart", "preStop"] {
@@ -48,7 +49,7 @@ pub(super) fn lifecycle(container: &Value, path: &str, grace: i64, os: &Value, e
     }
 }
 
-/// A probe or a hook does exactly one thing.
+/// Validates a probe or a hook, which must have exactly one handler of `kinds`.
 fn handler(holder: &Value, path: &str, kinds: &[&str], grace: i64, errors: &mut Vec<FieldError>) {
     let mut given = kinds.iter().filter(|kind| holder[**kind].is_object());
     let Some(first) = given.next() else {
@@ -88,7 +89,7 @@ fn handler(holder: &Value, path: &str, kinds: &[&str], grace: i64, errors: &mut 
     errors.extend(others);
 }
 
-/// The number or the name of a port.
+/// Validates the number or the name of a port.
 fn port(port: &Value, path: &str) -> Vec<FieldError> {
     let field = format!("{path}.port");
     match port {

@@ -1,4 +1,4 @@
-//! How much a namespace, and what is in it, may have.
+//! ResourceQuotas and LimitRanges.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// `v1` ResourceQuota
+/// `v1` ResourceQuota.
 pub(super) const QUOTA: Rules = Rules {
     validate: |quota| {
         let spec = &quota["spec"];
@@ -54,7 +54,7 @@ pub(super) const QUOTA: Rules = Rules {
     ..NONE
 };
 
-/// What a quota cannot count, although it has a name without a domain.
+/// Resource names without a domain that a quota does not support.
 const NOT_FOR_QUOTAS: [&str; 1] = ["storage"];
 
 fn amounts(found: &Value, path: &str) -> Vec<FieldError> {
@@ -81,13 +81,13 @@ const SCOPES: [&str; 7] = [
     "VolumeAttributesClass",
     "CrossNamespacePodAffinity",
 ];
-/// Scopes that never hold together.
+/// Pairs of scopes that exclude each other.
 const OPPOSITES: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
-/// Resources of pods.
+/// Resources of pods that quotas count.
 const OF_PODS: [&str; 7] =
     ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "pods"];
 
-/// Whether a quota of a scope can count a resource.
+/// Returns whether a quota with a scope can count a resource.
 fn fits(scope: &str, resource: &str) -> bool {
     match scope {
         "BestEffort" => resource == "pods",
@@ -111,11 +111,11 @@ fn scopes(spec: &Value, errors: &mut Vec<FieldError>) {
     let scopes: Vec<&str> = list(spec, "scopes").iter().filter_map(Value::as_str).collect();
     let hard = spec["hard"].as_object().cloned().unwrap_or_default();
     let shown = || spec["scopes"].clone();
-    // Each error shows all scopes: their number is kept small.
+    // Each error contains all scopes, so one error stands for all unknown scopes.
     if scopes.iter().any(|scope| !SCOPES.contains(scope)) {
         errors.push(invalid(path, shown(), "unsupported scope"));
     }
-    // However often a scope is written, what it cannot count is said once.
+    // A scope that is listed several times causes one error.
     for scope in scopes.iter().copied().collect::<BTreeSet<_>>() {
         if hard.keys().any(|resource| SCOPES.contains(&scope) && !fits(scope, resource)) {
             errors.push(invalid(path, shown(), "unsupported scope applied to resource"));
@@ -169,7 +169,7 @@ fn selector(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// `v1` LimitRange
+/// `v1` LimitRange.
 pub(super) const LIMIT_RANGE: Rules = Rules {
     normalize: |range| {
         let Some(limits) = range.pointer_mut("/spec/limits").and_then(Value::as_array_mut) else { return };
@@ -202,7 +202,7 @@ pub(super) const LIMIT_RANGE: Rules = Rules {
     ..NONE
 };
 
-/// What a container may have at most is what it has without a word, and what it has is what it asks for.
+/// Defaults `default` to `max`, and `defaultRequest` to `default`, then to `min`.
 fn fill(limit: &mut Value) {
     let copy = |limit: &mut Value, to: &str, from: &str| {
         for (name, amount) in limit[from].as_object().cloned().unwrap_or_default() {
@@ -247,7 +247,7 @@ fn limits(limit: &Value, kind: &str, path: &str, errors: &mut Vec<FieldError>) {
     names.into_iter().for_each(|name| compare(limit, name, path, errors));
 }
 
-/// The amounts of one resource, in their order.
+/// Validates the order of the amounts of one resource: `min`, `defaultRequest`, `default`, `max`.
 fn compare(limit: &Value, name: &str, path: &str, errors: &mut Vec<FieldError>) {
     let find = |field: &str| {
         let shown = limit[field][name].as_str()?.to_owned();

@@ -1,4 +1,4 @@
-//! Roles and bindings.
+//! RBAC roles and bindings.
 
 use machinery::field::FieldError;
 use machinery::names;
@@ -9,12 +9,12 @@ use super::default::{invalid, required};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// `Role` and `ClusterRole`.
+/// The strategy of `Role` and `ClusterRole`.
 pub(crate) struct Roles {
     pub(crate) cluster: bool,
 }
 
-/// `RoleBinding` and `ClusterRoleBinding`.
+/// The strategy of `RoleBinding` and `ClusterRoleBinding`.
 pub(crate) struct Bindings {
     pub(crate) cluster: bool,
 }
@@ -23,7 +23,7 @@ fn filled(value: &Value) -> bool {
     value.as_array().is_some_and(|list| !list.is_empty())
 }
 
-/// An empty list is stored as null; who wrote it owns it all the same.
+/// Replaces an empty `rules` list by null. The field manager that wrote the list still owns the field.
 fn no_rules(object: &mut Value) {
     if object["rules"].as_array().is_some_and(Vec::is_empty) {
         object["rules"] = Value::Null;
@@ -161,7 +161,7 @@ impl Strategy for Bindings {
         let mut errors = self.validate(object);
         if object["roleRef"] != old["roleRef"] {
             let reference = &object["roleRef"];
-            // As the internal Go type is printed.
+            // The error contains the value in the form of the internal Go type.
             let shown = format!(
                 "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
                 reference["apiGroup"], reference["kind"], reference["name"]

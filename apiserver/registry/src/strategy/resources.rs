@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of amounts: of what containers and pods ask for, and of what nodes, quotas and classes have.
+//! Validation of resource amounts: of containers, pods, nodes, quotas and classes, as kube-apiserver does it.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::default::{forbidden, invalid, required};
 
-/// What containers are given, huge pages aside.
+/// Resources of containers without a domain, except huge pages.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// What pods are given as a whole, huge pages aside.
+/// Resources of a pod as a whole, except huge pages.
 const OF_PODS: [&str; 2] = ["cpu", "memory"];
-/// All that has a name without a domain, huge pages aside.
+/// All resource names without a domain, except huge pages.
 const STANDARD: [&str; 20] = [
     "cpu",
     "memory",
@@ -36,7 +36,7 @@ const STANDARD: [&str; 20] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// What can only be counted in whole numbers.
+/// Resources that are counted in whole numbers.
 const WHOLE: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -53,19 +53,19 @@ fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// What the cluster gives out itself: names without a domain, and those of `kubernetes.io`.
+/// Returns whether the name belongs to Kubernetes: it has no domain, or a domain of `kubernetes.io`.
 fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// What devices offer: names of other domains.
+/// Returns whether the name is that of an extended resource, as device plugins offer it.
 fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
         && qualified_name(&format!("requests.{name}")).is_empty()
 }
 
-/// Whether more can be promised than there is.
+/// Returns whether a resource can be overcommitted.
 pub(super) fn is_elastic(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
@@ -74,7 +74,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What is wrong with the name of a resource: whether it is known, or has a domain.
+/// Validates the name of a resource, which must be standard or have a domain.
 pub(super) fn name(name: &str, path: &str) -> Vec<FieldError> {
     let problems = qualified_name(name);
     if !problems.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn name(name: &str, path: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// What is wrong with the name of a resource of containers.
+/// Validates the name of a resource of containers.
 pub(super) fn of_container(resource: &str, path: &str) -> Vec<FieldError> {
     let mut errors = name(resource, path);
     if !resource.contains('/') {
@@ -109,7 +109,7 @@ fn of_pod(resource: &str, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// An amount of a resource: not negative, and whole where it cannot be divided.
+/// Validates an amount, which must not be negative, and must be whole for resources that are counted.
 pub(super) fn amount(resource: &str, amount: &Value, path: &str) -> Vec<FieldError> {
     let shown = text(amount);
     let value = nanos(&shown).unwrap_or(0);
@@ -132,16 +132,16 @@ fn pages(resource: &str, amount: &Value, path: &str) -> Option<FieldError> {
     (!fits).then(|| invalid(path, shown.as_str(), why))
 }
 
-/// Who asks for amounts.
+/// The owner of resources to validate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// A container.
+    /// One container.
     Container,
-    /// A pod as a whole.
+    /// The pod as a whole.
     Pod,
 }
 
-/// `resources` at `path`. `claims`: the names of the pod's claims.
+/// Validates `resources` at `path`. `claims` contains the names of the pod's resource claims.
 pub(super) fn check(
     resources: &Value,
     path: &str,
@@ -174,7 +174,7 @@ pub(super) fn check(
     claimed(resources, path, claims, errors);
 }
 
-/// What is asked for lies within its limit.
+/// Requires that a request is within its limit, and equal to it for resources that cannot be overcommitted.
 fn within(resource: &str, asked: &Value, limit: Option<&Value>, path: &str) -> Option<FieldError> {
     let Some(limit) = limit else {
         let why = "Limit must be set for non overcommitable resources";
@@ -192,10 +192,10 @@ fn within(resource: &str, asked: &Value, limit: Option<&Value>, path: &str) -> O
     Some(invalid(format!("{path}.requests"), shown, why))
 }
 
-/// How many of a pod's claims an error names.
+/// Maximum number of claim names in an error.
 const CLAIMS_SHOWN: usize = 64;
 
-/// The claims of the pod that a container uses.
+/// Validates the resource claims that a container refers to.
 fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut Vec<FieldError>) {
     let mut names: BTreeSet<String> = BTreeSet::new();
     let list = resources["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -223,7 +223,8 @@ fn claimed(resources: &Value, path: &str, claims: &BTreeSet<&str>, errors: &mut 
             names.insert(key);
         }
         if !claims.contains(name) {
-            // Each error names them: all of them would make the answer as long as the square of the pod.
+            // Each error lists the claims, so an unlimited list would make the response quadratic in the size of the
+            // pod.
             let known: Vec<&str> = claims.iter().copied().take(CLAIMS_SHOWN).collect();
             let which = if known.is_empty() {
                 " which is empty".to_owned()

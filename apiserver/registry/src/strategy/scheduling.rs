@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of where a pod may run.
+//! Validation of affinities, tolerations and topology spread constraints, as kube-apiserver does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// What is wrong with affinities, tolerations and spreads of a pod's spec at `path`.
+/// Validates affinities, tolerations and topology spread constraints of the pod spec at `path`.
 pub(super) fn check(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let affinity = &spec["affinity"];
     let nodes = &affinity["nodeAffinity"];
@@ -59,7 +59,7 @@ fn weight(term: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Other pods that a pod wants near, or far.
+/// Validates a pod affinity term.
 fn pod_term(term: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for name in list(term, "namespaces").iter().filter_map(Value::as_str) {
         let problems = dns1123_label(name);
@@ -68,7 +68,7 @@ fn pod_term(term: &Value, path: &str, errors: &mut Vec<FieldError>) {
     label_keys(term, path, errors);
 }
 
-/// How pods are spread over a cluster. `again`: a constraint behind it says the same.
+/// Validates a topology spread constraint. `again` is true if a later constraint has the same key and action.
 fn spread(constraint: &Value, again: bool, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| constraint[field].as_str().unwrap_or_default();
     let number = |field: &str| constraint[field].as_i64();
@@ -106,7 +106,7 @@ fn spread(constraint: &Value, again: bool, path: &str, errors: &mut Vec<FieldErr
     label_keys(constraint, path, errors);
 }
 
-/// Labels of the pod itself that go into the selector.
+/// Validates `matchLabelKeys` and `mismatchLabelKeys`, which add labels of the pod itself to the selector.
 fn label_keys(holder: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const LISTS: [&str; 2] = ["matchLabelKeys", "mismatchLabelKeys"];
     let selector = &holder["labelSelector"];
@@ -143,7 +143,7 @@ fn label_keys(holder: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// At creation the labels that a pod is compared by become part of its selectors.
+/// Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod.
 pub(super) fn merge_label_keys(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let Some(spec) = pod.get_mut("spec") else { return };
@@ -180,7 +180,7 @@ fn merge_into(holder: &mut Value, labels: &Value) {
     }
 }
 
-/// What is wrong with a selector of nodes.
+/// Validates a node selector.
 pub(super) fn node_selector(selector: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let terms = list(selector, "nodeSelectorTerms");
     if terms.is_empty() {
@@ -201,7 +201,7 @@ fn node_term(term: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Fields of nodes can be compared with one value, and only their names.
+/// Validates a requirement in `matchFields`, which supports `metadata.name` and one value only.
 fn requires_field(requirement: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| requirement[field].as_str().unwrap_or_default();
     let values = list(requirement, "values");
@@ -243,7 +243,7 @@ fn requires(requirement: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What is wrong with a toleration.
+/// Validates a toleration.
 pub(super) fn tolerates(toleration: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let text = |field: &str| toleration[field].as_str().unwrap_or_default();
     let (key, operator, effect) = (text("key"), text("operator"), text("effect"));

@@ -1,4 +1,4 @@
-//! What kube-apiserver checks of what pods and their containers may do on a node.
+//! Validation of the security contexts of pods and containers, as kube-apiserver does it.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// An error that shows `value` as the internal type `ty`.
+/// Returns an error that contains `value` in the form of the internal Go type `ty`.
 pub(super) fn internal(field: String, ty: &str, value: &Value, why: &str) -> FieldError {
     let mut error = invalid(field, Value::Null, why);
     error.value = Some(shown(ty, value));
     error
 }
 
-/// The security context of a container at `path`.
+/// Validates the security context of the container at `path`.
 pub(super) fn of_container(container: &Value, path: &str, host_users: bool, errors: &mut Vec<FieldError>) {
     let context = &container["securityContext"];
     if !context.is_object() {
@@ -47,7 +47,7 @@ pub(super) fn of_container(container: &Value, path: &str, host_users: bool, erro
     app_armor(&context["appArmorProfile"], &format!("{path}.appArmorProfile"), errors);
 }
 
-/// The security context of a pod, whose spec stands at `path`. `templates`: it makes pods, and is none.
+/// Validates the security context of a pod, whose spec is at `path`.
 pub(super) fn of_pod(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let context = &spec["securityContext"];
     let at = format!("{path}.securityContext");
@@ -80,7 +80,7 @@ pub(super) fn of_pod(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Processes of a Windows host need its network.
+/// Requires the host network for Windows host process containers.
 fn of_host(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let asks = |holder: &Value| holder["securityContext"]["windowsOptions"]["hostProcess"] == true;
     let inside = ["initContainers", "containers"].iter().flat_map(|field| list(spec, field)).any(asks);
@@ -141,7 +141,7 @@ fn app_armor(profile: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Kernel parameters: their names, and those of the host that a pod on the host's network may not set.
+/// Validates sysctls: their names, and that a pod that shares a host namespace does not set its parameters.
 fn sysctls(context: &Value, spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const SHAPE: &str = "must have at most 253 characters and match regex \
                          ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";

@@ -1,4 +1,4 @@
-//! Services. No addresses are given out: nothing here carries their traffic.
+//! Services. The server allocates no cluster IPs and no node ports, because no proxy carries their traffic.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use super::addresses;
 use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 
-/// `v1.Service`
+/// `v1.Service`.
 pub(super) const SERVICE: Rules = Rules {
     normalize,
     validate,
@@ -28,7 +28,7 @@ pub(super) const SERVICE: Rules = Rules {
     ..NONE
 };
 
-/// What only the old type could have, and the client did not touch, goes with the type.
+/// Removes fields that only the old type supports, unless the client changed them.
 fn forget(service: &mut Value, old: &Value) {
     let (now, before) = (&service["spec"], &old["spec"]);
     let outside = |spec: &Value| {
@@ -50,7 +50,8 @@ fn forget(service: &mut Value, old: &Value) {
     }
 }
 
-/// Ports of nodes, and what load balancers have, go with the type that has them, unless the client wrote them.
+/// Removes node ports, load balancer status and internal traffic policy that the new type does not support, unless the
+/// client changed them.
 fn forget_ports(service: &mut Value, old: &Value) {
     let has_ports =
         |service: &Value| matches!(service["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer"));
@@ -93,7 +94,7 @@ fn normalize(service: &mut Value) {
     let Some(spec) = service["spec"].as_object_mut() else { return };
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-        // Zero and the empty text say nothing.
+        // Zero and the empty string count as missing.
         if port["targetPort"] == 0 || port["targetPort"] == "" {
             port["targetPort"] = port["port"].clone();
         }
@@ -122,14 +123,14 @@ fn normalize(service: &mut Value) {
     }
 }
 
-/// The ports that nodes give to Services.
+/// The default range of node ports.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
 fn validate(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut errors = addresses::validate(spec);
-    // A real server looks at these before anything else.
+    // kube-apiserver validates the addresses first and stops at their errors.
     if !errors.is_empty() && spec["type"] != "ExternalName" {
         return errors;
     }
@@ -208,7 +209,7 @@ fn check_port<'v>(
     }
 }
 
-/// What only Services with a load balancer can have, or those that can be reached from outside.
+/// Refuses fields that need a load balancer or external access if the type does not have it.
 fn balanced(spec: &Value, kind: &str, errors: &mut Vec<FieldError>) {
     let is_set = |field: &str| !spec[field].is_null();
     let balanced = kind == "LoadBalancer";

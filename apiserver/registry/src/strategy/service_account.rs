@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::Strategy;
 
-/// `v1.ServiceAccount`
+/// The strategy of `v1.ServiceAccount`.
 pub(crate) struct ServiceAccounts;
 
-/// References to secrets are names, whatever else was given.
+/// Removes all fields except `name` from the references to secrets.
 fn clean(object: &mut Value) {
     for secret in object.get_mut("secrets").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(secret) = secret.as_object_mut() {

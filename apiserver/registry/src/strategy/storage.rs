@@ -1,5 +1,5 @@
-//! Volumes and claims. New ones wait for a partner. Nothing here notices when they are no longer in use, so they get no finalizer
-//! that would protect them until then.
+//! PersistentVolumes and PersistentVolumeClaims. They get no protection finalizer, because no controller of this server
+//! removes it when they are no longer in use.
 
 use machinery::field::FieldError;
 use machinery::types;
@@ -10,7 +10,7 @@ use super::known::{NONE, Rules};
 use super::scheduling;
 use super::security::internal;
 
-/// `v1` PersistentVolume
+/// `v1` PersistentVolume.
 pub(super) const VOLUME: Rules = Rules {
     prepare: |object| {
         let created = object["metadata"]["creationTimestamp"].clone();
@@ -69,7 +69,7 @@ pub(super) const VOLUME: Rules = Rules {
     ..NONE
 };
 
-/// Where a volume is, and what must be said about it.
+/// Validates the volume source, the node affinity and the attributes class.
 fn volume(spec: &Value, errors: &mut Vec<FieldError>) {
     let sources: Vec<&str> = SOURCES.into_iter().filter(|source| !spec[*source].is_null()).collect();
     match sources[..] {
@@ -113,7 +113,7 @@ fn volume(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Where volumes can be.
+/// The volume sources of a PersistentVolume.
 const SOURCES: [&str; 22] = [
     "hostPath",
     "gcePersistentDisk",
@@ -147,7 +147,7 @@ fn positive(amount: &Value, path: &str) -> Option<FieldError> {
 
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// `v1` PersistentVolumeClaim
+/// `v1` PersistentVolumeClaim.
 pub(super) const CLAIM: Rules = Rules {
     prepare: |object| {
         object["status"] = json!({"phase": "Pending"});
@@ -175,7 +175,7 @@ pub(super) const CLAIM: Rules = Rules {
     ..NONE
 };
 
-/// What is wrong with the spec of a claim at `path`.
+/// Validates the spec of a claim at `path`.
 pub(super) fn claim(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     errors.extend(access_modes(spec, path, "at least 1 access mode is required"));
     let storage = &spec["resources"]["requests"]["storage"];
@@ -197,7 +197,7 @@ pub(super) fn claim(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A claim is bound once, and only its size can change then.
+/// Returns errors for changes of a claim's spec, which is immutable except for a few fields once the claim is bound.
 fn claim_kept(object: &Value, old: &Value) -> Vec<FieldError> {
     const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName \
                        for bound claims";
@@ -246,10 +246,10 @@ fn access_modes(spec: &Value, path: &str, why: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The source of a claim's data has an older and a newer field, which say the same.
+/// Keeps `dataSource` and the newer `dataSourceRef` equal.
 fn data_sources(spec: &mut Value) {
     let Some(spec) = spec.as_object_mut() else { return };
-    // Other kinds of the core are no sources, and sources elsewhere are not open yet.
+    // The core group has no other kind of source, and sources in other namespaces need a feature gate that is off.
     let is_foreign = |source: &Value| {
         let core = source["apiGroup"].as_str().is_none_or(str::is_empty);
         core && source["kind"] != "PersistentVolumeClaim"

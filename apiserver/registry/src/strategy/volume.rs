@@ -1,4 +1,4 @@
-//! Volumes of pods: one source each, and what the sources must say.
+//! Validation of pod volumes: each has exactly one source, and each source has its rules.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::default::{forbidden, invalid, required};
 
-/// The sources in the order in which a real server looks at them: the first is the one, the others are too many.
+/// The sources in the order in which kube-apiserver checks them; it accepts the first one and refuses the others.
 const SOURCES: [&str; 30] = [
     "emptyDir",
     "hostPath",
@@ -42,7 +42,7 @@ const SOURCES: [&str; 30] = [
     "image",
 ];
 
-/// How errors of too many sources name some of them.
+/// Returns the name of a source in kube-apiserver's error about several sources, including its spelling mistake.
 fn shown(source: &str) -> &str {
     match source {
         "cephfs" => "cephFS",
@@ -51,7 +51,7 @@ fn shown(source: &str) -> &str {
     }
 }
 
-/// What is wrong with a volume at `path`.
+/// Validates the volume at `path`.
 pub(super) fn check(volume: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let mut found = SOURCES.iter().filter(|source| !volume[**source].is_null());
     match found.next() {
@@ -68,7 +68,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A text that must be there although the structure does not say so.
+/// Requires a text that the structural validation does not require.
 fn needs(source: &Value, field: &str, path: &str, errors: &mut Vec<FieldError>) {
     if text(source, field).is_empty() {
         errors.push(required(format!("{path}.{field}"), ""));
@@ -260,7 +260,7 @@ fn empty_dir(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The claim that a volume makes for itself has no name of its own.
+/// Validates the claim template of an ephemeral volume, whose claim gets a generated name.
 fn claim(template: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let path = format!("{path}.volumeClaimTemplate");
     for field in ["name", "generateName", "namespace"] {
@@ -275,7 +275,7 @@ fn no_back_steps(value: &str, path: &str) -> Option<FieldError> {
     value.split('/').any(|step| step == "..").then(|| invalid(path, value, "must not contain '..'"))
 }
 
-/// A path inside the volume.
+/// Requires a relative path without `..`.
 pub(super) fn relative(value: &str, path: &str, errors: &mut Vec<FieldError>) {
     if value.starts_with('/') {
         errors.push(invalid(path, value, "must be a relative path"));
@@ -297,7 +297,7 @@ fn mode(source: &Value, field: &str, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The keys of a Secret or ConfigMap that become files.
+/// Validates the items that map keys of a Secret or ConfigMap to files.
 fn keys(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     mode(source, "defaultMode", path, errors);
     for (index, item) in source["items"].as_array().into_iter().flatten().enumerate() {
@@ -307,7 +307,7 @@ fn keys(source: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A field or a resource of the pod that becomes a file. Its errors don't say which item it is.
+/// Validates a downward API file. The errors of kube-apiserver do not contain the index of the item.
 fn downward(item: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const FIELDS: [&str; 5] =
         ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
@@ -356,7 +356,7 @@ fn downward(item: &Value, path: &str, errors: &mut Vec<FieldError>) {
 const PROJECTED: [&str; 6] =
     ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
 
-/// Shortest life of a projected token, in seconds.
+/// Minimum lifetime of a projected token, in seconds.
 const TOKEN_SECONDS_MIN: i64 = 600;
 
 fn projected(source: &Value, path: &str, errors: &mut Vec<FieldError>) {

@@ -1,4 +1,5 @@
-//! What is allowed and rarely meant: the server warns of it when an object of a built-in kind is written.
+//! Warnings about valid but questionable fields. The server adds them to the response when an object of a built-in kind
+//! is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use machinery::meta;
 use machinery::names::dns1123_label;
 use serde_json::Value;
 
-/// Labels of nodes that got other names, and what to do about it.
+/// Deprecated node labels, with the advice of kube-apiserver.
 const NODE_LABELS: [(&str, &str); 8] = [
     ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
     ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
@@ -33,7 +34,7 @@ const NODE_LABELS: [(&str, &str); 8] = [
     ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
 ];
 
-/// Volumes whose drivers are gone or going.
+/// Volume sources whose drivers are deprecated or removed.
 const VOLUMES: [(&str, &str); 9] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -65,11 +66,11 @@ fn node_label(key: &str) -> Option<&'static str> {
     NODE_LABELS.iter().find(|(label, _)| *label == key).map(|(_, advice)| *advice)
 }
 
-/// The warnings for an object of a built-in kind that is written; `old` is the object before an update.
+/// Returns the warnings for a written object of a built-in kind. `old` is the object before an update.
 pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut found = Vec::new();
     let spec = &object["spec"];
-    // Workloads are looked at when what they want changes.
+    // Workloads get warnings only when their spec changes.
     let wanted = old.is_none_or(|old| old["spec"] != *spec);
     match (group, kind) {
         ("", "Pod") => {
@@ -150,9 +151,9 @@ pub(crate) fn of(group: &str, kind: &str, object: &Value, old: Option<&Value>) -
     found
 }
 
-/// More pods of an Indexed Job may not be counted in its status.
+/// Number of completions of an Indexed Job above which its status may not track all indexes.
 const INDEXES_MANY: i64 = 100_000;
-/// As long as so many run at a time.
+/// Parallelism above which the warning about completions applies.
 const PARALLEL_MANY: i64 = 10_000;
 
 fn many_indexes(spec: &Value, at: &str, found: &mut Vec<String>) {
@@ -170,7 +171,8 @@ fn template(spec: &Value, found: &mut Vec<String>) {
     pod("spec.template.", &spec["template"], true, found);
 }
 
-/// Names of what makes Pods become parts of host names.
+/// Returns a warning if the name of a workload is not a DNS label, because pod names and host names are derived from
+/// it.
 fn label_name(object: &Value, place: &str) -> Option<String> {
     let problems = dns1123_label(meta::name(object));
     (!problems.is_empty()).then(|| {
@@ -182,7 +184,7 @@ fn label_name(object: &Value, place: &str) -> Option<String> {
     })
 }
 
-/// A Pod or the template of one. `at` stands before its fields, with a dot.
+/// Adds the warnings for a pod or a pod template. `at` is the path prefix of its fields, with a trailing dot.
 fn pod(at: &str, object: &Value, is_template: bool, found: &mut Vec<String>) {
     let spec = &object["spec"];
     for (key, _) in spec["nodeSelector"].as_object().into_iter().flatten() {
@@ -301,7 +303,7 @@ fn names_twice(at: &str, spec: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The containers of a Pod with their paths, in the order in which the server looks at them.
+/// Returns the containers of a pod with their paths, in the order in which kube-apiserver checks them.
 fn all_containers<'v>(at: &str, spec: &'v Value) -> Vec<(String, &'v Value)> {
     let kinds = ["initContainers", "containers", "ephemeralContainers"];
     let of = |kind: &'static str| {
@@ -403,10 +405,10 @@ fn ports(at: &str, spec: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Bytes have no fractions.
+/// Adds a warning for an amount of bytes with a fraction.
 fn fraction(amounts: &Value, resource: &str, path: &str, found: &mut Vec<String>) {
     let amount = text(amounts, resource);
-    // Amounts are in their canonical form by now.
+    // Amounts are in canonical form here.
     if amount.ends_with(['m', 'u', 'n']) {
         found.push(format!(
             "{path}[{resource}]: fractional byte value {} is invalid, must be an integer",
@@ -455,7 +457,7 @@ fn service(object: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Certificate and key of a TLS Secret are looked at, and only warned of.
+/// Returns a warning about a TLS Secret whose data has no PEM certificate or key. Such Secrets are valid.
 fn tls(object: &Value) -> Option<String> {
     if text(object, "type") != "kubernetes.io/tls" {
         return None;
@@ -497,7 +499,7 @@ fn tls(object: &Value) -> Option<String> {
     })
 }
 
-/// The labels of the blocks of a PEM text that can be read.
+/// Returns the labels of the well-formed PEM blocks of a text.
 fn pem_labels(pem: &str) -> Vec<String> {
     let mut labels = Vec::new();
     let mut rest = pem;

@@ -1,4 +1,4 @@
-//! What runs pods from a template: Deployments and their like.
+//! Workloads that run pods from a template, and PodDisruptionBudgets.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::pod_spec::validate_spec;
 use super::security::internal;
 use super::{counters, storage};
 
-/// `apps/v1` Deployment
+/// `apps/v1` Deployment.
 pub(super) const DEPLOYMENT: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
@@ -38,7 +38,7 @@ pub(super) const DEPLOYMENT: Rules = Rules {
     ..NONE
 };
 
-/// `apps/v1` ReplicaSet
+/// `apps/v1` ReplicaSet.
 pub(super) const REPLICA_SET: Rules = Rules {
     normalize: |object| default_template(&mut object["spec"]["template"]),
     validate: |object| validate(object, "deployment"),
@@ -47,7 +47,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
     ..NONE
 };
 
-/// `apps/v1` DaemonSet
+/// `apps/v1` DaemonSet.
 pub(super) const DAEMON_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
@@ -72,7 +72,7 @@ pub(super) const DAEMON_SET: Rules = Rules {
     ..NONE
 };
 
-/// `apps/v1` StatefulSet
+/// `apps/v1` StatefulSet.
 pub(super) const STATEFUL_SET: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
@@ -104,7 +104,7 @@ pub(super) const STATEFUL_SET: Rules = Rules {
     ..NONE
 };
 
-/// `v1` ReplicationController
+/// `v1` ReplicationController.
 pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);
@@ -143,7 +143,7 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
     ..NONE
 };
 
-/// `policy/v1` PodDisruptionBudget
+/// `policy/v1` PodDisruptionBudget.
 pub(super) const BUDGET: Rules = Rules {
     validate: |object| {
         let spec = &object["spec"];
@@ -161,13 +161,13 @@ pub(super) const BUDGET: Rules = Rules {
     ..NONE
 };
 
-/// A percentage beyond 100.
+/// Refuses a percentage above 100.
 fn at_most_all(amount: &Value, path: &str) -> Option<FieldError> {
     let percent = amount.as_str()?.strip_suffix('%')?.parse::<u64>().ok()?;
     (percent > 100).then(|| invalid(path, amount.clone(), "must not be greater than 100%"))
 }
 
-/// What counts the changes of a DaemonSet's template, from before `generation` did.
+/// The annotation that counts changes of a DaemonSet's template. It is older than `metadata.generation`.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn template_generation(object: &Value) -> Option<i64> {
@@ -180,7 +180,7 @@ fn set_template_generation(object: &mut Value, generation: i64) {
     annotations[TEMPLATE_GENERATION] = generation.to_string().into();
 }
 
-/// Without labels of its own an object has those of its pods.
+/// Copies the labels of the pod template to an object without labels.
 pub(super) fn labels_of_template(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     let Some(metadata) = meta::metadata_mut(object) else { return };
@@ -190,12 +190,12 @@ pub(super) fn labels_of_template(object: &mut Value) {
     }
 }
 
-/// The numbers of a rolling update, where that is the strategy.
+/// Sets the defaults of a rolling update. With another strategy, missing numbers of a given `rollingUpdate` become 0.
 fn rolling(strategy: &mut Value, defaults: &Value) {
     let zeros = strategy["type"] != "RollingUpdate";
     let Some(strategy) = strategy.as_object_mut() else { return };
     if zeros {
-        // Numbers that nobody uses are zero.
+        // The numbers have no effect with this strategy.
         let Some(found) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut) else { return };
         for name in defaults.as_object().into_iter().flatten().map(|(name, _)| name) {
             found.entry(name).or_insert_with(|| 0.into());
@@ -243,7 +243,8 @@ fn validate(object: &Value, kind: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The pods of what runs them for ever. `kind`: who does not end them after some time.
+/// Validates the pod template of a workload. `kind` is the kind in the error about `activeDeadlineSeconds`, or empty if
+/// the workload supports that field.
 fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
     let mut template = spec["template"].clone();
     let path = "spec.template.spec";
@@ -266,7 +267,7 @@ fn of_template(spec: &Value, kind: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The claims that a StatefulSet makes are volumes of its pods, too.
+/// Adds the claim templates of a StatefulSet to the volumes of its pods, so that mounts of these claims are valid.
 fn claims(spec: &Value, pod: &mut Value) {
     let templates = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut volumes: Vec<Value> = Vec::new();
@@ -287,7 +288,7 @@ fn claims(spec: &Value, pod: &mut Value) {
     }
 }
 
-/// A selector that cannot be read, with its fields in the order of the Go type.
+/// Returns the error for a selector that cannot be parsed, which contains its fields in the order of the Go type.
 fn unreadable(selector: &Value, why: &str) -> FieldError {
     let parts = ["matchLabels", "matchExpressions"].into_iter().filter(|part| !selector[*part].is_null());
     let parts: Vec<String> = parts.map(|part| format!("\"{part}\":{}", selector[part])).collect();
@@ -296,7 +297,7 @@ fn unreadable(selector: &Value, why: &str) -> FieldError {
     error
 }
 
-/// The strategy of a Deployment, and what depends on it.
+/// Validates the strategy of a Deployment and its progress deadline.
 fn rollout(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let strategy = &spec["strategy"];
@@ -344,7 +345,7 @@ fn is_zero(amount: &Value) -> bool {
     amount.is_null() || *amount == 0 || *amount == "0%"
 }
 
-/// A rolling update that can neither add nor remove.
+/// Refuses a rolling update that can neither add nor remove pods.
 fn no_step(path: &str, rolling: &Value, why: &str) -> Option<FieldError> {
     let stuck = rolling.is_object() && is_zero(&rolling["maxSurge"]) && is_zero(&rolling["maxUnavailable"]);
     stuck.then(|| invalid(format!("{path}.maxUnavailable"), rolling["maxUnavailable"].clone(), why))
@@ -383,7 +384,7 @@ fn update_of_daemons(strategy: &Value) -> Vec<FieldError> {
     }
 }
 
-/// What only StatefulSets have.
+/// Validates fields that only StatefulSets have.
 fn stateful(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = &spec["podManagementPolicy"];
@@ -420,7 +421,7 @@ fn stateful(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Of the spec of a StatefulSet few fields can change.
+/// Returns an error if an update of a StatefulSet changes an immutable field of its spec.
 fn kept_of_stateful_sets(object: &Value, old: &Value) -> Vec<FieldError> {
     const OPEN: [&str; 7] = [
         "replicas",

@@ -1,4 +1,4 @@
-//! A registry over a memory engine, with custom kinds and a conversion webhook.
+//! A registry on a memory engine, with custom kinds and a conversion webhook.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub const GROUP: &str = "test.example.com";
 
 type Answer = dyn Fn(&Value) -> Result<Value, String> + Send + Sync;
 
-/// A webhook in this process: answers reviews by a function, and keeps them.
+/// A webhook in this process. It answers reviews with a function and records them.
 #[derive(Clone)]
 pub struct Webhook {
     answer: Arc<Mutex<Arc<Answer>>>,
@@ -50,7 +50,7 @@ impl WebhookCaller for Webhook {
     }
 }
 
-/// A review that succeeded, with what `convert` makes of each object.
+/// Returns a successful review in which `convert` has changed each object.
 pub fn converted(review: &Value, convert: impl Fn(&mut Value)) -> Value {
     let request = &review["request"];
     let objects = request["objects"].as_array().unwrap().iter().map(|object| {
@@ -72,13 +72,13 @@ pub async fn registry() -> (Registry, Webhook) {
     (Registry::open(store, clock, Random::seeded(1), options).await.unwrap(), webhook)
 }
 
-/// A version of a definition.
+/// Returns an entry of `spec.versions`.
 pub fn version(name: &str, storage: bool, schema: Value) -> Value {
     json!({"name": name, "served": true, "storage": storage, "subresources": {"status": {}},
         "schema": {"openAPIV3Schema": schema}})
 }
 
-/// A definition of `plural`, whose last letter is not part of the kind.
+/// Returns a definition for `plural`. The kind is the plural without its last letter.
 pub fn definition(plural: &str, versions: Value) -> Value {
     let singular = plural.strip_suffix('s').unwrap();
     let kind = format!("{}{}", singular[..1].to_uppercase(), &singular[1..]);
@@ -92,7 +92,7 @@ pub fn context() -> Context {
     Context { field_manager: "test".into(), ..Context::default() }
 }
 
-/// Installs or replaces a definition; the resource in its first version.
+/// Installs or replaces a definition, and returns the resource in its first version.
 pub async fn serve(registry: &Registry, definition: &Value) -> Served {
     let crds = registry.served("apiextensions.k8s.io", "v1", "customresourcedefinitions").unwrap();
     let name = definition["metadata"]["name"].as_str().unwrap();

@@ -1,5 +1,5 @@
-//! The registry against a reference model: random requests, of which each answer, each page and each watch event is what the model
-//! says. `PROPTEST_CASES=N` for more.
+//! Compares the registry with a reference model: random requests, for which each answer, each page and each watch event
+//! must match the model. `PROPTEST_CASES=N` sets the number of cases.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ use reference::{Change, Expect, LABELS, Selector};
 use world::{Step, World};
 
 const CASES: u32 = 250;
-/// On average, in a case: 10⁵ in all.
+/// Average number of steps in a case, for a total of 10⁵.
 const STEPS: usize = 400;
 
 fn expect() -> impl Strategy<Value = Expect> {

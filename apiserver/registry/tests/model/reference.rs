@@ -1,10 +1,10 @@
-//! What the registry has to do, the slow and simple way: a map of objects and a list of everything that happened.
+//! The reference model of the registry: a map of objects and a list of all changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Namespace and name.
+/// Namespace and name of an object.
 pub type Key = (&'static str, &'static str);
-/// Name of a field manager, and whether it owns by apply.
+/// Name of a field manager, and whether it owns fields by apply.
 pub type Manager = (&'static str, bool);
 /// `size` and the keys of `settings`, with their values.
 pub type Fields = BTreeMap<&'static str, u8>;
@@ -23,7 +23,7 @@ pub struct Object {
     pub owners: BTreeMap<Manager, BTreeSet<&'static str>>,
 }
 
-/// One change: `before` and `after` are `None` where the object did not exist.
+/// One change: `before` or `after` is `None` if the object did not exist.
 #[derive(Clone, Debug)]
 pub struct Happened {
     pub revision: u64,
@@ -32,7 +32,7 @@ pub struct Happened {
     pub after: Option<Object>,
 }
 
-/// How a request ends.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
@@ -53,7 +53,7 @@ impl Outcome {
     }
 }
 
-/// Which `metadata.resourceVersion` or precondition a request carries.
+/// The `metadata.resourceVersion` or precondition of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Nothing,
@@ -61,7 +61,7 @@ pub enum Expect {
     Stale,
 }
 
-/// What an update or a merge patch asks for. `None`: as it is.
+/// The changes of an update or a merge patch. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     pub fields: Vec<(&'static str, Option<u8>)>,
@@ -85,7 +85,7 @@ impl Object {
         self.owners.retain(|_, fields| !fields.is_empty());
     }
 
-    /// Any write but apply: what changes belongs to the writer, what goes belongs to nobody.
+    /// Any write except apply: the writer owns the fields that it changes, and removed fields lose their owners.
     fn update(&mut self, manager: &'static str, fields: Fields) {
         let differs = |field: &&'static str| self.fields.get(field) != fields.get(field);
         let names = self.fields.keys().chain(fields.keys()).copied();
@@ -106,7 +106,7 @@ impl Object {
         }
     }
 
-    /// Whether others own what `config` would change.
+    /// Returns whether other managers own fields that `config` would change.
     fn conflicts(&self, manager: Manager, config: &Fields) -> bool {
         let others = self.owners.iter().filter(|(other, _)| **other != manager);
         let mut owned = others.flat_map(|(_, fields)| fields);
@@ -222,7 +222,7 @@ impl Model {
     }
 }
 
-/// `fields` with what `change` asks for.
+/// Returns `fields` with the changes of `change`.
 pub fn changed(fields: &Fields, change: &Change) -> Fields {
     let mut fields = fields.clone();
     for (field, value) in &change.fields {
@@ -234,10 +234,10 @@ pub fn changed(fields: &Fields, change: &Change) -> Fields {
     fields
 }
 
-/// What a list or a watch selects.
+/// The selectors of a list or watch.
 #[derive(Clone, Debug, Default)]
 pub struct Selector {
-    /// All, when `None`.
+    /// `None` selects all namespaces.
     pub namespace: Option<&'static str>,
     /// One of [`LABELS`].
     pub labels: &'static str,

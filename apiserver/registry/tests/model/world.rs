@@ -1,4 +1,4 @@
-//! The registry and the model side by side.
+//! Runs the registry and the model side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,19 +34,19 @@ pub enum Step {
     DropWatch(usize),
 }
 
-/// A list that is read page by page while the world goes on.
+/// A list that is read page by page while other requests continue.
 struct Cursor {
     options: ListOptions,
     selector: Selector,
     revision: u64,
-    /// All that is left of the snapshot, whether or not it is selected.
+    /// The rest of the snapshot, including objects that are not selected.
     rest: Vec<(Key, Object)>,
 }
 
 struct Watching {
     watch: Watch,
     selector: Selector,
-    /// How many of the model's changes it has seen.
+    /// The number of the model's changes that the watch has returned.
     seen: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct World {
     registry: Registry,
     served: Served,
     model: Model,
-    /// Tells of every change, so that the model learns the revisions.
+    /// A watch of all changes, from which the model learns the revisions.
     log: Watch,
     cursors: Vec<Cursor>,
     watching: Vec<Watching>,
@@ -78,19 +78,20 @@ fn definition() -> Value {
     })
 }
 
-/// A body with the given fields and metadata; each object has the label `app`, so that it always has an owner.
+/// Returns a body with the given fields and metadata. Each object has the label `app`, so that it always has a field
+/// manager.
 fn body(key: Key, fields: &Fields, metadata: Value) -> Value {
     let mut body =
         json!({"apiVersion": "model.test/v1", "kind": "Widget", "metadata": metadata, "spec": spec(fields)});
     body["metadata"]["name"] = key.1.into();
     body["metadata"]["labels"]["app"] = "w".into();
-    // Only its own path writes it.
+    // Ignored, because only the `status` subresource writes it.
     body["status"] = json!({"phase": 99});
     body
 }
 
 fn spec(fields: &Fields) -> Value {
-    // Never empty: whether an empty map stays is the business of `machinery`.
+    // Never empty: the handling of empty maps is tested in `machinery`.
     let mut spec = json!({"settings": {"base": "w"}});
     for (name, value) in fields {
         if *name == "size" {
@@ -126,12 +127,13 @@ fn key_of(object: &Value) -> (String, String) {
     (text("namespace"), text("name"))
 }
 
-/// The next event, which is there by now or never will be. Without tokio's budget, which makes a task wait that never yields.
+/// Returns the next event if it is available immediately. Runs without tokio's budget, which would delay a task that
+/// never yields.
 fn ready(watch: &mut Watch) -> Option<WatchEvent> {
     tokio::task::unconstrained(watch.next()).now_or_never().flatten()
 }
 
-/// Who owns which of the fields that the model knows.
+/// Returns the owners of the fields that the model contains.
 fn owners(object: &Value) -> BTreeMap<(String, bool), BTreeSet<String>> {
     let mut owners = BTreeMap::new();
     for entry in object["metadata"]["managedFields"].as_array().into_iter().flatten() {
@@ -152,7 +154,7 @@ fn owners(object: &Value) -> BTreeMap<(String, bool), BTreeSet<String>> {
     owners
 }
 
-/// Compares everything that the model knows of an object.
+/// Compares all properties of an object that the model contains.
 fn compare(found: &Value, wanted: &Object, what: &str) {
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in found["spec"]["settings"].as_object().into_iter().flatten() {
@@ -209,7 +211,7 @@ impl World {
         Self { registry, served, model, log, cursors, watching }
     }
 
-    /// Reads the revisions of what the model says has just happened.
+    /// Reads the revisions of the latest changes of the model.
     fn learn(&mut self) {
         let first = self.model.happened.iter().position(|happened| happened.revision == 0);
         let first = first.unwrap_or(self.model.happened.len());
@@ -232,7 +234,7 @@ impl World {
         assert!(more.is_none(), "the model knows nothing of {more:?}");
     }
 
-    /// After a write: the answer is the model's, and so is what happened.
+    /// Checks after a write that its answer and its changes match the model.
     fn settle(&mut self, key: Key, outcome: Outcome, answer: Result<Bytes, Status>, what: &str) {
         match (&answer, outcome) {
             (Ok(_), Outcome::Done) => {}
@@ -240,13 +242,13 @@ impl World {
             _ => panic!("{what}: {answer:?}, the model says {outcome:?}"),
         }
         self.learn();
-        // The answer to a write that removes the object has the state before.
+        // The answer to a write that removes the object contains the previous state.
         if let (Ok(object), Some(wanted)) = (answer, self.model.objects.get(&key)) {
             compare(&parse(&object), wanted, what);
         }
     }
 
-    /// The revision that a request carries.
+    /// Returns the `resourceVersion` of a request.
     fn expected(&self, key: Key, expect: Expect) -> Option<String> {
         let current = self.model.objects.get(&key).map_or(1, |object| object.revision);
         match expect {
@@ -281,7 +283,7 @@ impl World {
     ) {
         let live = self.model.objects.get(&key).cloned().unwrap_or_default();
         let fields = changed(&live.fields, change);
-        // A deleted object takes no new finalizer, and has one already.
+        // A deleted object accepts no new finalizers, and already has one.
         let finalizer = change.finalizer.unwrap_or(live.finalizer);
         let mut object = body(key, &fields, metadata(change.tier.unwrap_or(live.tier), finalizer));
         if let Some(revision) = self.expected(key, expect) {
@@ -425,7 +427,7 @@ impl World {
         self.page(cursor).await;
     }
 
-    /// Reads a page and keeps the cursor while there is more.
+    /// Reads a page, and keeps the cursor if there are more pages.
     async fn page(&mut self, mut cursor: Cursor) {
         let namespace = cursor.selector.namespace.unwrap_or_default();
         let list =
@@ -453,7 +455,7 @@ impl World {
         self.cursors.push(cursor);
     }
 
-    /// Begins a watch: of what is there and then of changes, or at an earlier revision.
+    /// Starts a watch, either with the current objects and then changes, or at an earlier revision.
     async fn watch(&mut self, selector: Selector, back: Option<usize>) {
         let seen = self.model.happened.len().saturating_sub(back.unwrap_or(0));
         let start = seen.checked_sub(1).map(|last| self.model.happened[last].revision);
@@ -546,7 +548,7 @@ fn watch_options(selector: &Selector, resource_version: &str) -> WatchOptions {
     }
 }
 
-/// An event is what the change looks like to who selects the object before and after it as `selected` says.
+/// Checks an event. `selected` says whether the object matched the selectors before and after the change.
 fn check_event(kind: &EventType, found: &Value, happened: &Happened, selected: (bool, bool)) {
     let (before, after) = (&happened.before, &happened.after);
     let wanted = match (before.as_ref().filter(|_| selected.0), after.as_ref().filter(|_| selected.1)) {

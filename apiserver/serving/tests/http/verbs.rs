@@ -53,6 +53,22 @@ async fn built_in_lists_leave_out_the_kind_of_their_items() {
     assert_eq!((&a["kind"], &a["apiVersion"], &a["data"]["k"]), (&Value::Null, &Value::Null, &"}{\"".into()));
 }
 
+/// As `storage.List` of kube-apiserver, which needs a namespace to make one key of the name.
+#[tokio::test(start_paused = true)]
+async fn a_list_of_one_name_over_all_namespaces_has_pages() {
+    let harness = Harness::new().await;
+    for namespace in ["default", "other"] {
+        harness.post("/api/v1/namespaces", &json!({"metadata": {"name": namespace}})).await;
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        assert_eq!(harness.post(&path, &json!({"metadata": {"name": "a"}})).await.code, 201);
+    }
+    let page = harness.get("/api/v1/configmaps?fieldSelector=metadata.name%3Da&limit=1").await.json();
+    assert_eq!(page["items"].as_array().unwrap().len(), 1, "{page}");
+    assert!(page["metadata"]["continue"].is_string(), "{page}");
+    let path = "/api/v1/namespaces/other/configmaps?fieldSelector=metadata.name%3Da&limit=1";
+    assert!(harness.get(path).await.json()["metadata"]["continue"].is_null());
+}
+
 /// What is refused, and how: method, path, content type, body, code, reason, and how the message begins.
 const REFUSALS: &[(&str, &str, &str, &str, u16, &str, &str)] = &[
     (

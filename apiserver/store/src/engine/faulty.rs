@@ -10,18 +10,18 @@ use crate::change::Change;
 use crate::error::EngineError;
 use crate::revision::Revision;
 
-/// How a commit fails.
+/// The ways in which a commit fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The disk is full: nothing is written, the engine can be used again.
+    /// The disk is full: nothing is written, and the engine can be used again.
     Full,
-    /// The engine fails and nothing was written, as in a crash before the fsync.
+    /// The engine fails and nothing is written, as in a crash before the fsync.
     Lost,
-    /// The engine fails although everything was written, as in a crash after the fsync.
+    /// The engine fails although everything is written, as in a crash after the fsync.
     Written,
 }
 
-/// Wraps an engine for tests and the simulation. Clones share the plan and the count.
+/// A wrapper of an engine for tests and the simulation. Clones share the planned faults and the count of commits.
 #[derive(Clone)]
 pub struct Faulty {
     inner: Arc<dyn Engine>,
@@ -35,17 +35,17 @@ struct Plan {
 }
 
 impl Faulty {
-    /// Wraps `inner`; until told otherwise nothing fails.
+    /// Wraps `inner`. Without planned faults, nothing fails.
     pub fn new(inner: impl Engine) -> Self {
         Self { inner: Arc::new(inner), plan: Arc::default() }
     }
 
-    /// Lets commit number `commit` fail; the first one is number 1.
+    /// Plans a fault for commit number `commit`. The first commit has number 1.
     pub fn fail(&self, commit: u64, fault: Fault) {
         self.plan.lock().faults.insert(commit, fault);
     }
 
-    /// How many commits were asked for.
+    /// Returns the number of commits so far, including failed ones.
     pub fn commits(&self) -> u64 {
         self.plan.lock().commits
     }

@@ -1,4 +1,4 @@
-//! An engine that keeps its rows in memory: for tests, the simulation and simulated workload clusters.
+//! An engine in memory, for tests, the simulation and simulated workload clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -12,8 +12,8 @@ use crate::change::Change;
 use crate::error::EngineError;
 use crate::revision::Revision;
 
-/// Rows in memory. A clone is the same place, so a test can "restart" a store by opening a clone. Values are shared with the
-/// store, not copied.
+/// Rows in memory. Clones share the rows, so a test can restart a store by opening a clone. The engine shares values
+/// with the store and does not copy them.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<Rows>>);
 
@@ -22,7 +22,7 @@ struct Rows {
     changes: BTreeMap<Revision, Change>,
     revision: Revision,
     compacted: Revision,
-    /// Of keys and values.
+    /// Size of all keys and values in bytes.
     bytes: u64,
 }
 
@@ -31,7 +31,7 @@ fn bytes(change: &Change) -> u64 {
 }
 
 impl Memory {
-    /// An empty place.
+    /// Creates an empty engine.
     pub fn new() -> Self {
         Self::default()
     }

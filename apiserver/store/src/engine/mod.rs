@@ -1,9 +1,9 @@
-//! The door to the disk.
+//! The interface to persistent storage.
 //!
-//! An engine keeps *changes*: one row a revision with the value that it wrote, so a value is stored once. The rows after the
-//! `compacted` revision are the history. Of the older ones an engine keeps those that are still needed: the current version of each
-//! object, and a version that a row of the history replaced. [`Change::previous`] tells which that is, so dropping history
-//! touches only the rows dropped ([`Batch::trim`]).
+//! An engine keeps *changes*: one row for each revision, with the value that the change wrote, so each value is stored
+//! once. Rows after the `compacted` revision are the history. Of the older rows, an engine keeps the current version of
+//! each object, and versions that rows of the history replaced. [`Change::previous`] refers to the replaced row, so
+//! dropping history only affects the dropped rows ([`Batch::trim`]).
 
 pub(crate) mod embedded;
 pub(crate) mod faulty;
@@ -18,95 +18,97 @@ use crate::change::{Change, ChangeKind};
 use crate::error::EngineError;
 use crate::revision::Revision;
 
-/// What becomes durable together.
+/// The changes that become durable together.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// New rows, in the order of their revisions.
+    /// New rows in the order of their revisions.
     pub changes: Vec<Change>,
-    /// The last revision handed out: that of the last row.
+    /// The last assigned revision, which is that of the last row.
     pub revision: Revision,
     /// Drop the history up to and including this revision.
     pub trim: Option<Revision>,
-    /// Nobody writes at present: there is time to leave things so that the next start is quick. Such a batch has no changes.
+    /// Whether nobody writes at present, so that there is time to prepare for a quick start. Such a batch has no
+    /// changes.
     pub quiet: bool,
-    /// Somebody deletes: on a full disk, what is kept free for that may be used.
+    /// Whether the batch contains a deletion or a step of one, which may use the reserved space on a full disk.
     pub frees: bool,
 }
 
-/// How much an engine holds, bytes.
+/// The size of an engine's content in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// What objects and history take: what counts against the quota.
+    /// Size of objects and history, which counts against the quota.
     pub rows: u64,
-    /// The file, with what is free in it.
+    /// Size of the file including its free space.
     pub file: u64,
 }
 
-/// Everything that an engine holds.
+/// The content of an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// The last revision handed out; [`Revision::NONE`] when nothing was ever written.
+    /// The last assigned revision, or [`Revision::NONE`] for an empty engine.
     pub revision: Revision,
-    /// The rows after this revision are the history.
+    /// Rows after this revision are the history.
     pub compacted: Revision,
-    /// All rows, in the order of their revisions. A row that another one replaced may lack its value: [`Engine::read`] gives it.
+    /// All rows in the order of their revisions. Replaced rows may lack their values, which [`Engine::read`] returns.
     pub changes: Vec<Change>,
-    /// The storage format found.
+    /// The storage format of the content.
     pub format: u64,
-    /// Bytes of a row on average, for rows that lack their values.
+    /// The average size of a row in bytes, for rows without values.
     pub row_bytes: usize,
 }
 
-/// A place where changes are kept. All calls may block; the store makes one at a time.
+/// A place that keeps changes. All calls may block, and the store makes one call at a time.
 pub trait Engine: Send + Sync + 'static {
-    /// Reads everything: before the first commit, and to verify what is there.
+    /// Reads all rows, before the first commit and for verification.
     ///
     /// # Errors
-    /// Damage is named and refused, never repaired by leaving something out.
+    /// Damage is reported with a description. It is never repaired by omitting something.
     fn load(&self) -> Result<Loaded, EngineError>;
 
-    /// Makes a batch durable: when this returns, all of it survives a power cut; when it fails, or the process dies before,
-    /// either all or nothing of it is there.
+    /// Makes a batch durable. If this returns `Ok`, the whole batch survives a power loss. If it fails or the process
+    /// dies before, either the whole batch or nothing of it is stored.
     ///
     /// # Errors
-    /// After [`EngineError::Full`] nothing was written and the engine can be used again. After any other error the outcome is
-    /// unknown, and the store calls no more: a failed fsync must not be tried again, it would report success without having written.
+    /// After [`EngineError::Full`] nothing was written, and the engine can be used again. After any other error the
+    /// outcome is unknown and the store makes no more calls. In particular, a failed fsync must not be repeated,
+    /// because it would report success without having written.
     fn commit(&self, batch: &Batch) -> Result<(), EngineError>;
 
-    /// The rows of these numbers, as far as they are there: those of the history, and those that they replaced.
+    /// Returns the rows of these revisions that exist, in the history or replaced by it.
     ///
     /// # Errors
-    /// As [`Engine::load`].
+    /// As for [`Engine::load`].
     fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError>;
 
-    /// Whether everything that it would read is as it was written, beyond what [`Engine::load`] reads.
+    /// Verifies that all stored data is as written, including data that [`Engine::load`] does not read.
     ///
     /// # Errors
-    /// As [`Engine::load`].
+    /// As for [`Engine::load`].
     fn check(&self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// How much it holds; nothing where it does not count.
+    /// Returns the size of the content, or zeros if the engine does not count it.
     fn size(&self) -> Size {
         Size::default()
     }
 
-    /// Whether the disk was full and what is kept free for deletions is in use: until [`Batch::quiet`] has got it back, there is room for
-    /// deletions only.
+    /// Returns whether the disk was full and the space reserved for deletions is in use. Until a [`Batch::quiet`]
+    /// reserves space again, only deletions are possible.
     fn strained(&self) -> bool {
         false
     }
 
-    /// What errors call it: the path of its file, or its kind.
+    /// Returns the name for error messages: the path of the file, or the kind of the engine.
     fn name(&self) -> String;
 
-    /// Whether calls may wait for a disk, so that they must not be made on an async thread.
+    /// Returns whether calls may wait for a disk and so must not be made on an async thread.
     fn blocking(&self) -> bool;
 }
 
-/// The rows to remove when the history is dropped up to some revision: those that its events replaced, and deletions
-/// themselves. `dropped` yields `(revision, kind, previous)` of each event dropped.
+/// Returns the rows to remove when the history is dropped up to a revision: the rows that the dropped events replaced,
+/// and deletions. `dropped` yields `(revision, kind, previous)` of each dropped event.
 pub(crate) fn removed_by_trim(
     dropped: impl Iterator<Item = (Revision, ChangeKind, Revision)>,
 ) -> impl Iterator<Item = Revision> {

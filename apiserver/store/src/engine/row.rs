@@ -1,11 +1,12 @@
-//! How a change is written as bytes, by every engine that writes bytes.
+//! The encoding of changes, which all engines that write bytes share.
 //!
 //! ```text
 //! kind u8 · create revision u64 · previous u64 · time i64 · key length u32 · key · value · CRC-32 of all before and the revision
 //! ```
-//! Integers are little-endian. The revision is the row's key in the engine; it takes part in the checksum, so a row that
-//! strays to another place is found. A long value is an LZ4 block with its length before it, which the highest bit of `kind` says: objects
-//! shrink to a third, and so does what is written, and what is read at the start and checked after a crash.
+//! Integers are little-endian. The revision is the row's key in the engine. It is part of the checksum, so that a
+//! misplaced row is found. A long value is an LZ4 block after its length, which the highest bit of `kind` marks.
+//! Compression reduces objects to about a third, and so the bytes to write, to read at the start and to verify after a
+//! crash.
 
 use bytes::Bytes;
 
@@ -15,14 +16,14 @@ use crate::revision::Revision;
 
 /// The storage format that this version writes, and the newest that it reads.
 ///
-/// Format 1 had no compressed values.
+/// Format 1 has no compressed values.
 pub(crate) const FORMAT: u64 = 2;
 
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
-/// Set in `kind` where the value is compressed.
+/// The bit of `kind` that marks a compressed value.
 const COMPRESSED: u8 = 0x80;
-/// Shorter values, bytes, are stored as they are.
+/// Shorter values are stored without compression. Size in bytes.
 const COMPRESS_FROM: usize = 512;
 const HEADER: usize = 1 + 8 + 8 + 8 + 4;
 const CHECKSUM: usize = 4;
@@ -48,7 +49,7 @@ pub(crate) fn encode(change: &Change) -> Vec<u8> {
     row
 }
 
-/// `None` where the value stays as it is.
+/// Returns the compressed value, or `None` if it should not be compressed.
 fn compressed(value: &[u8]) -> Option<Vec<u8>> {
     let worth_it = |compressed: &Vec<u8>| compressed.len() < value.len();
     (value.len() >= COMPRESS_FROM).then(|| lz4_flex::compress_prepend_size(value)).filter(worth_it)
@@ -61,7 +62,7 @@ fn checksum(revision: Revision, row: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What trimming has to know of a row: its kind and the row that it replaced.
+/// Returns the kind of a row and the row that it replaced, which trimming needs.
 pub(crate) fn decode_links(revision: Revision, row: &[u8]) -> Result<(ChangeKind, Revision), String> {
     let mut fields = Fields(row);
     let (kind, _) = fields.kind().ok_or_else(|| short(revision))?;
@@ -70,7 +71,7 @@ pub(crate) fn decode_links(revision: Revision, row: &[u8]) -> Result<(ChangeKind
     Ok((kind, Revision(previous)))
 }
 
-/// Reads a row; the text of the error says what does not fit.
+/// Decodes a row. The error describes the damage.
 pub(crate) fn decode(revision: Revision, row: &[u8]) -> Result<Change, String> {
     let (mut change, value) = checked(revision, row)?;
     change.value = match value {
@@ -82,7 +83,7 @@ pub(crate) fn decode(revision: Revision, row: &[u8]) -> Result<Change, String> {
     Ok(change)
 }
 
-/// Reads and checks a row, but leaves its value empty.
+/// Decodes and checks a row, but leaves its value empty.
 pub(crate) fn decode_without_value(revision: Revision, row: &[u8]) -> Result<Change, String> {
     checked(revision, row).map(|(change, _)| change)
 }
@@ -130,7 +131,7 @@ impl Fields<'_> {
         self.take().map(u64::from_le_bytes)
     }
 
-    /// With it, whether the value is compressed.
+    /// Returns the kind and whether the value is compressed.
     fn kind(&mut self) -> Option<(ChangeKind, bool)> {
         let [kind] = self.take::<1>()?;
         let compressed = kind & COMPRESSED != 0;
@@ -158,7 +159,7 @@ mod tests {
         }
     }
 
-    /// A value long enough to be compressed.
+    /// A value that is long enough to be compressed.
     const LONG: &[u8] = &[b'x'; 2 * COMPRESS_FROM];
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(encode(&short).len(), HEADER + short.key.as_str().len() + 2 + CHECKSUM);
     }
 
-    /// What format 1 wrote stays readable.
+    /// Rows of format 1 remain readable.
     #[test]
     fn a_row_of_format_1_is_read() {
         let change = change(ChangeKind::Put, LONG);

@@ -1,9 +1,10 @@
 //! The engine of the feature `sled`.
 //!
-//! sled 0.34 calls a write flushed after `sync_file_range`, which reaches neither the drive's cache nor the file's metadata: a power cut
-//! loses it. So every commit is followed by an `fdatasync` of sled's file through a descriptor of our own.
+//! sled 0.34 reports a write as flushed after `sync_file_range`, which reaches neither the drive's cache nor the file's
+//! metadata, so a power loss loses it. Therefore each commit ends with an `fdatasync` of sled's file through a separate
+//! descriptor.
 //!
-//! After a full disk this engine stops, as after any other error: sled does not say what it wrote.
+//! After a full disk this engine stops, as after any other error, because sled does not tell what it wrote.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,20 +21,20 @@ use crate::error::EngineError;
 use crate::revision::Revision;
 
 const DIRECTORY: &str = "store.sled";
-/// A new store is prepared under this name, so that a crash meanwhile never leaves half a store under the real one.
+/// A new store is prepared under this name, so that a crash never leaves an incomplete store under the real name.
 const NEW_DIRECTORY: &str = "store.sled.new";
-/// The file below sled's directory that holds its data.
+/// The file in sled's directory that contains its data.
 const DATA_FILE: &str = "db";
 const CACHE_BYTES: u64 = 8 << 20;
 
-/// Rows are below this byte, their revision follows in big-endian order; the numbers of the store are below `m`.
+/// The first byte of row keys, before the revision in big-endian order. The keys of the store's numbers begin with `m`.
 const ROW: u8 = b'c';
 const META_FORMAT: &[u8] = b"m/format";
 const META_REVISION: &[u8] = b"m/revision";
 const META_COMPACTED: &[u8] = b"m/compacted";
 const META_ROWS: &[u8] = b"m/rows";
 
-/// The sled engine: durable when a commit returns.
+/// The sled engine, which is durable when a commit returns.
 pub struct Sled {
     path: PathBuf,
     database: ::sled::Db,
@@ -54,7 +55,7 @@ impl Sled {
     /// Opens the store of a data directory, or creates it.
     ///
     /// # Errors
-    /// A store of a newer format or a damaged one is refused.
+    /// A damaged store or one with a newer format is refused.
     pub fn open(directory: &DataDirectory) -> Result<Self, EngineError> {
         let path = directory.path().join(DIRECTORY);
         if !path.try_exists().map_err(failed("find", &path))? {
@@ -234,7 +235,7 @@ impl Engine for Sled {
     }
 
     fn size(&self) -> Size {
-        // An unreadable size says nothing; the next commit will say what is wrong.
+        // If the size cannot be read, the next commit will report the error.
         let file = self.database.size_on_disk().unwrap_or_default();
         Size { rows: file, file }
     }

@@ -234,6 +234,9 @@ const FAULTS: &[&str] = &[
     "content is not a list",
     "failed to create typed patch object",
     "failed to prune fields",
+    "field not declared in schema",
+    // Of a Service's proxy.
+    "no endpoints available for service",
     // Of a Binding.
     "target.kind: Unsupported value",
     "target.name: Required value",

@@ -1,4 +1,4 @@
-//! Lists and objects.
+//! Validation of lists and objects.
 
 use std::collections::HashSet;
 
@@ -70,7 +70,8 @@ impl Run<'_> {
         for (key, value) in map {
             let child = schema.child(key);
             let Some(child) = child else { continue };
-            // A value that is checked alone has no name of its own; what it names gets one, what it only holds a dot.
+            // A value that is validated alone has no name. Its properties have no leading dot in their paths, other
+            // fields have one.
             if length > 0 || !schema.properties.contains_key(key) {
                 path.push('.');
             }

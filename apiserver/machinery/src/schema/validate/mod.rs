@@ -1,6 +1,6 @@
-//! Validation of an object against a schema, in the order and the words of kube-apiserver
-//! (`kube-openapi/pkg/validation/validate`), with ratcheting: what an update leaves as it was is not
-//! reported again.
+//! Validation of an object against a schema, with the order and messages of kube-apiserver
+//! (`kube-openapi/pkg/validation/validate`). Validation ratchets: errors in values that an update left unchanged are
+//! not reported again.
 
 mod containers;
 mod run;

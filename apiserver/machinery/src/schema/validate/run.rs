@@ -1,4 +1,4 @@
-//! One validation: what it found, and how much it has looked at.
+//! The state of one validation: the errors found, and the work done.
 
 use std::cell::Cell;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::limits::{MAX_FIELD_ERRORS, MAX_VALIDATION_WORK};
 
-/// Errors, and how many checks succeeded: among alternatives that all fail, the errors of the one with
-/// the most successes are shown.
+/// Errors, and the number of successful checks. If all alternatives fail, the errors of the one with the most successes
+/// are reported.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) errors: Vec<FieldError>,
@@ -32,9 +32,9 @@ impl Outcome {
 }
 
 pub(super) struct Run<'a> {
-    /// Prepended to every field; what the messages name is without it.
+    /// The path that is prepended to the fields of errors, but not to the paths in messages.
     prefix: &'a str,
-    /// Values and text looked at. Each alternative of a schema looks at the whole value again.
+    /// The work done, in values and text. Each alternative of a schema walks the whole value again.
     work: Cell<u64>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Run<'a> {
         Self { prefix, work: Cell::new(0) }
     }
 
-    /// Counts `bytes` of a value; false when that was more than may be.
+    /// Counts a value of `bytes` bytes. Returns false if the work exceeds its limit.
     pub(super) fn pay(&self, bytes: usize) -> bool {
         self.work.set(self.work.get() + 1 + bytes as u64 / 8);
         self.work.get() <= MAX_VALIDATION_WORK
@@ -57,12 +57,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// An error whose message begins with the field's name.
+    /// Returns an error whose message begins with the field's name.
     pub(super) fn error(&self, kind: FieldErrorKind, path: &str, value: &Value, what: &str) -> FieldError {
         FieldError::new(kind, self.field(path), value, format!("{path} in body {what}"))
     }
 
-    /// An error that belongs to no field.
+    /// Returns an error that belongs to no field.
     pub(super) fn plain(&self, what: String) -> FieldError {
         FieldError::new(FieldErrorKind::Invalid, self.prefix, &"".into(), what)
     }

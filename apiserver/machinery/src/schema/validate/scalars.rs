@@ -1,4 +1,4 @@
-//! Texts, numbers, and values out of a list of allowed ones.
+//! Validation of strings, numbers and enumerations.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::schema::{Schema, Validation, formats};
 impl Run<'_> {
     pub(super) fn text(&self, rules: &Validation, text: &str, value: &Value, path: &str) -> Outcome {
         let mut outcome = Outcome::default();
-        // Only the first of these three is reported.
+        // Only the first of these three errors is reported.
         let length = || text.chars().count() as u64;
         if let Some(max) = rules.max_length.filter(|max| text.len() as u64 > *max && length() > *max) {
             let detail = format!("may not be more than {max} bytes");
@@ -105,7 +105,7 @@ fn is_multiple(number: Numeric, step: f64) -> bool {
     }
 }
 
-/// Whether a quotient is a whole number, or as near to one as floats get.
+/// Returns whether a quotient is a whole number, within the precision of floats.
 fn is_integer(quotient: f64) -> bool {
     const NEAR: f64 = 1e-9;
     const LARGEST: f64 = 9_007_199_254_740_991.0;

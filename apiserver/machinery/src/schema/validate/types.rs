@@ -1,4 +1,4 @@
-//! The types of values, and what is said of wrong ones.
+//! Validation of the JSON types of values.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl Run<'_> {
         let numeric = expected.contains(&"number") || expected.contains(&"integer");
         let unformatted = format.is_empty() || value.is_string() || value.is_array();
         if !unformatted && !fits_type(expected, value) {
-            // With a format, Go's names are shown: `int32` and `float64`.
+            // With a format, kube-apiserver names the Go types, for example `int32` and `float64`.
             let found = format_of(value);
             let what = format!("must be of type {format}: \"{found}\"");
             return Outcome::one(self.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what));
@@ -40,7 +40,7 @@ impl Run<'_> {
     }
 }
 
-/// The format when the server knows it, else nothing, as if none were written.
+/// Returns the format if the server knows it, otherwise an empty text.
 pub(super) fn known_format(rules: &Validation) -> &str {
     rules.format.as_deref().filter(|_| rules.known_format).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The walk over an object and its schema.
+//! The walk over an object and its schema, and the logical junctors.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::schema::correlate::unchanged;
 use crate::schema::number::Numeric;
 use crate::schema::{Schema, Validation};
 
-/// Types and values only.
+/// Validates types and values only.
 pub fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     Run::new("").values(schema, new, old)
 }
 
-/// Types and values of a part of an object, whose path is put before every field.
+/// Validates types and values of a part of an object. `path` is prepended to the fields of errors.
 pub fn validate_part(schema: &Schema, path: &str, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     Run::new(path).values(schema, value, old)
 }
@@ -24,7 +24,7 @@ const TOO_MUCH: &str =
 impl Run<'_> {
     fn values(&self, schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let errors = self.node(schema, new, old, &mut String::new()).errors;
-        // What was not looked at is neither valid nor invalid, so no other verdict counts.
+        // A value that exceeds the limit is neither valid nor invalid, so other errors do not count.
         if self.pay(0) { errors } else { vec![self.plain(TOO_MUCH.to_owned())] }
     }
 
@@ -110,8 +110,8 @@ impl Run<'_> {
         outcome
     }
 
-    /// How many alternatives are valid, and what to show: the first valid one's successes, or the
-    /// errors of the one that failed last in the sense of [`Outcome`].
+    /// Returns the number of valid alternatives and the outcome to report: that of the first valid one, or of the
+    /// failed one with the most successful checks.
     fn alternatives(
         &self,
         schemas: &[Schema],

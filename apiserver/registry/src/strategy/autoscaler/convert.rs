@@ -1,4 +1,5 @@
-//! Between `autoscaling/v1` and `autoscaling/v2`: what the older version has no field for stands in annotations there.
+//! Conversion between `autoscaling/v1` and `autoscaling/v2`. In `autoscaling/v1`, annotations hold the fields that it
+//! lacks.
 
 use machinery::meta;
 use machinery::types::go_text;
@@ -12,7 +13,8 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
-/// The annotations that are made of fields. What somebody else writes there on an object of the newer version goes.
+/// The annotations that the conversion generates from fields. Values of clients under these names on a v2 object are
+/// removed.
 const MADE: [&str; 6] = [
     METRICS,
     CURRENT_METRICS,
@@ -24,7 +26,8 @@ const MADE: [&str; 6] = [
 
 const CONDITION: &str = "autoscaling.v1.HorizontalPodAutoscalerCondition";
 
-/// An autoscaler in another version.
+/// Returns the autoscaler in `version`. An object whose `spec` or `status` is not an object only gets the new
+/// `apiVersion`.
 pub(in crate::strategy) fn in_version(mut object: Value, version: &str) -> Value {
     let fits = ["spec", "status"].iter().all(|part| object[part].is_null() || object[part].is_object());
     match (meta::group_version(meta::api_version(&object)).1, version) {
@@ -42,7 +45,7 @@ fn list<'v>(object: &'v Value, part: &str, field: &str) -> &'v [Value] {
     object[part][field].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Whether it is what the older version has a field for.
+/// Returns whether the metric is the CPU usage, for which `autoscaling/v1` has fields.
 fn is_cpu(metric: &Value) -> bool {
     metric["type"] == "Resource" && metric["resource"]["name"] == "cpu"
 }
@@ -138,7 +141,7 @@ fn to_v2(object: &mut Value) {
     }
 }
 
-/// What is no JSON says nothing.
+/// Returns the parsed JSON, or `None` if the text is not JSON.
 fn parse(text: &str) -> Option<Value> {
     machinery::decode::json(text.as_bytes()).ok().map(|decoded| decoded.value)
 }
@@ -149,7 +152,7 @@ fn keep(object: &mut Value, part: &str, fields: &[&str]) {
     }
 }
 
-/// Removes the annotations that are made of fields, and answers them.
+/// Removes the annotations in [`MADE`] and returns them.
 pub(super) fn take_annotations(object: &mut Value) -> Map<String, Value> {
     let mut taken = Map::new();
     let Some(metadata) = meta::metadata_mut(object) else { return taken };

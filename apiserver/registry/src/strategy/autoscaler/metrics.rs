@@ -1,22 +1,22 @@
-//! Metrics and behaviour of an autoscaler as annotations of `autoscaling/v1` hold them.
+//! Metrics and behavior of an autoscaler in the form that annotations of `autoscaling/v1` hold.
 
 use machinery::types::{escaped, go_text};
 use serde_json::{Map, Value, json};
 
 use crate::builtin;
 
-/// One sort of metric: its type, the field that it stands in, and its fields in the older version with the places in the newer one.
+/// A metric source: its type, its field, and pairs of a field in `autoscaling/v1` and its path in `autoscaling/v2`.
 type Sort = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// The metrics of one field.
+/// The mapping for the metrics of one field.
 #[derive(Clone, Copy)]
 pub(super) struct Metrics {
-    /// The older version's type of the whole.
+    /// The name of the `autoscaling/v1` type of one metric.
     older: &'static str,
     sorts: [Sort; 5],
 }
 
-/// `spec.metrics`
+/// The metrics of `spec.metrics`.
 pub(super) const SOURCES: Metrics = Metrics {
     older: "autoscaling.v1.MetricSpec",
     sorts: [
@@ -72,7 +72,7 @@ pub(super) const SOURCES: Metrics = Metrics {
     ],
 };
 
-/// `status.currentMetrics`
+/// The metrics of `status.currentMetrics`.
 pub(super) const STATUSES: Metrics = Metrics {
     older: "autoscaling.v1.MetricStatus",
     sorts: [
@@ -128,7 +128,7 @@ pub(super) const STATUSES: Metrics = Metrics {
     ],
 };
 
-/// A metric of the newer version as text of the older one.
+/// Returns a metric of `autoscaling/v2` as the JSON text of its `autoscaling/v1` form.
 pub(super) fn older(metrics: Metrics, metric: &Value) -> String {
     let mut made = json!({"type": metric["type"]});
     for (_, field, places) in metrics.sorts {
@@ -142,7 +142,8 @@ pub(super) fn older(metrics: Metrics, metric: &Value) -> String {
     go_text(metrics.older, &made)
 }
 
-/// A list of metrics of the older version as the newer one has them. `None` when it is no such list.
+/// Converts a list of metrics of `autoscaling/v1` to `autoscaling/v2`. Returns `None` if the list does not have that
+/// type.
 pub(super) fn newer(metrics: Metrics, list: Value) -> Option<Vec<Value>> {
     let list = builtin::read_list(metrics.older, list).ok()?;
     Some(list.iter().map(|metric| one_newer(metrics, metric)).collect())
@@ -167,7 +168,7 @@ fn one_newer(metrics: Metrics, metric: &Value) -> Value {
     made
 }
 
-/// What the older version means where it says nothing.
+/// Fills in values that `autoscaling/v1` implies. `wanted` distinguishes metrics of the spec from those of the status.
 fn complete(wanted: bool, field: &str, metric: &mut Value) {
     let zero = || Value::from("0");
     if !wanted {
@@ -198,7 +199,7 @@ fn complete(wanted: bool, field: &str, metric: &mut Value) {
     }
 }
 
-/// The names that behaviour has; in annotations they begin with capitals.
+/// Field names of the behavior. In annotations they begin with capitals.
 const NAMES: [&str; 9] = [
     "scaleUp",
     "scaleDown",
@@ -211,7 +212,7 @@ const NAMES: [&str; 9] = [
     "periodSeconds",
 ];
 
-/// Behaviour as text of an annotation.
+/// Returns the behavior as the text of its annotation.
 pub(super) fn behavior_text(behavior: &Value) -> String {
     let rules = |rules: &Value| {
         if !rules.is_object() {
@@ -239,7 +240,7 @@ pub(super) fn behavior_text(behavior: &Value) -> String {
     escaped(&format!("{{\"ScaleUp\":{up},\"ScaleDown\":{down}}}"))
 }
 
-/// Behaviour of an annotation. `None` when it is none, or says nothing.
+/// Reads the behavior from its annotation. Returns `None` if the value has another type or neither scale rule is set.
 pub(super) fn behavior(value: Value) -> Option<Value> {
     let mut read = renamed(value);
     builtin::read("autoscaling.v2.HorizontalPodAutoscalerBehavior", &mut read).ok()?;
@@ -247,7 +248,7 @@ pub(super) fn behavior(value: Value) -> Option<Value> {
     says.then_some(read)
 }
 
-/// Go reads names whatever their case.
+/// Gives the fields their exact names, because Go matches field names regardless of case. Unknown fields are dropped.
 fn renamed(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(

@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscalers: stored as `autoscaling/v2`, served as `autoscaling/v1`, too.
+//! HorizontalPodAutoscalers, which are stored as `autoscaling/v2` and also served as `autoscaling/v1`.
 
 mod convert;
 mod metrics;
@@ -12,7 +12,7 @@ use super::known::{NONE, Rules};
 
 pub(super) use convert::in_version;
 
-/// `autoscaling/v2` HorizontalPodAutoscaler
+/// `autoscaling/v2` HorizontalPodAutoscaler.
 pub(super) const AUTOSCALER: Rules = Rules {
     normalize,
     validate,
@@ -25,10 +25,11 @@ pub(super) const AUTOSCALER: Rules = Rules {
     ..NONE
 };
 
-/// What is stored.
+/// The `apiVersion` that is stored.
 const STORED: &str = "autoscaling/v2";
 
-/// Only ReplicationControllers are scaled that are in no group.
+/// Requires an API group in `scaleTargetRef.apiVersion`, except for ReplicationControllers, which are in the core
+/// group.
 fn validate_target(target: &Value) -> Vec<FieldError> {
     let version = target["apiVersion"].as_str().unwrap_or_default();
     if version.contains('/') || target["kind"] == "ReplicationController" {
@@ -37,7 +38,7 @@ fn validate_target(target: &Value) -> Vec<FieldError> {
     vec![invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group")]
 }
 
-/// Limits that fit each other, and rules that say something.
+/// Validates that the replica limits agree, that targets are positive, and that scale rules have policies.
 fn validate(autoscaler: &Value) -> Vec<FieldError> {
     let spec = &autoscaler["spec"];
     let mut errors = Vec::new();
@@ -77,10 +78,11 @@ fn validate(autoscaler: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Whoever says something about the behaviour gets the rest of it filled in.
+/// Fills in the default metric and the missing parts of a given `behavior`.
 fn normalize(autoscaler: &mut Value) {
     if autoscaler["apiVersion"] != STORED {
-        // What clients of the older version count as having written is what is read back.
+        // The field manager of a v1 client owns the fields that a v1 read returns, so the object makes the round trip
+        // through v2.
         *autoscaler = in_version(in_version(autoscaler.take(), "v2"), "v1");
         return;
     }

@@ -1,5 +1,5 @@
-//! CertificateSigningRequests: who asks is who wrote them, and what is asked for stays. Approvers write conditions through
-//! `/approval`, signers the certificate through `/status`.
+//! CertificateSigningRequests. The server records the requesting user, and the spec is immutable. Approvers write
+//! conditions through `/approval`, signers write the certificate through `/status`.
 
 mod pem;
 mod request;
@@ -16,7 +16,7 @@ use super::default::{forbidden, invalid, required};
 use super::known::{NONE, Rules};
 use crate::context::{Subresource, User};
 
-/// `certificates.k8s.io/v1` CertificateSigningRequest
+/// `certificates.k8s.io/v1` CertificateSigningRequest.
 pub(super) const REQUEST: Rules = Rules {
     prepare: |request| request["status"] = json!({}),
     prepare_update: |request, old| {
@@ -42,7 +42,8 @@ fn of_type<'v>(request: &'v Value, kind: &'static str) -> impl Iterator<Item = &
     conditions(request).iter().filter(move |condition| condition["type"] == kind)
 }
 
-/// `/approval` changes conditions and nothing else, `/status` all of the status but the decision.
+/// Restricts a write: `/approval` changes conditions only, and `/status` changes the status except `Approved` and
+/// `Denied`.
 fn prepare_part(part: Subresource, request: &mut Value, old: &Value, now: &str) {
     request["spec"] = old["spec"].clone();
     if part == Subresource::Approval {
@@ -62,7 +63,7 @@ fn prepare_part(part: Subresource, request: &mut Value, old: &Value, now: &str) 
     }
 }
 
-/// Where there are as many conditions of a type as before, they are those before. Validation refuses the others.
+/// Restores the old conditions of `kind` if their number is unchanged. Validation refuses any other number.
 fn keep_decisions(request: &mut Value, old: &Value, kind: &'static str) {
     let before: Vec<Value> = of_type(old, kind).cloned().collect();
     if before.len() != of_type(request, kind).count() {
@@ -74,7 +75,7 @@ fn keep_decisions(request: &mut Value, old: &Value, kind: &'static str) {
     }
 }
 
-/// When conditions became what they are, by type and status.
+/// The `lastTransitionTime` of conditions by type and status.
 type Times<'v> = BTreeMap<(&'v str, &'v str), &'v Value>;
 
 fn times(request: &Value) -> Times<'_> {
@@ -86,7 +87,7 @@ fn times(request: &Value) -> Times<'_> {
     times
 }
 
-/// Fills in the times that a condition lacks.
+/// Fills in `lastUpdateTime` and `lastTransitionTime` of a condition if they are missing.
 fn date(condition: &mut Value, times: &Times<'_>, now: &str) {
     let text = |field: &str| condition[field].as_str().unwrap_or_default();
     let before = times.get(&(text("type"), text("status"))).map(|time| (*time).clone());
@@ -103,7 +104,7 @@ fn date(condition: &mut Value, times: &Times<'_>, now: &str) {
     }
 }
 
-/// What is wrong with an update through `/approval` or `/status`.
+/// Validates an update through `/approval` or `/status`.
 fn validate_part(part: Subresource, request: &Value, old: &Value) -> Vec<FieldError> {
     const CONDITIONS: &str = "status.conditions";
     const CERTIFICATE: &str = "status.certificate";
@@ -182,10 +183,10 @@ fn validate_conditions(request: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The signer of certificates that the API server itself believes.
+/// The signer of client certificates that the API server itself trusts.
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
-/// Why nobody may create the request, if so: nobody becomes `system:masters` by the cluster's own signer.
+/// Returns the reason to refuse the creation of a request: the cluster's own signer must not issue `system:masters`.
 pub(super) fn refusal(request: &Value) -> Option<String> {
     if request["spec"]["signerName"] != CLIENT_SIGNER {
         return None;
@@ -198,7 +199,7 @@ fn encoded(request: &Value) -> Vec<u8> {
     STANDARD.decode(request["spec"]["request"].as_str().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Notes who asks, whatever the request says.
+/// Records the requesting user in the spec and overwrites what the client wrote there.
 pub(super) fn requested_by(request: &mut Value, user: &User) {
     let Some(spec) = request["spec"].as_object_mut() else { return };
     for field in ["username", "uid", "groups", "extra"] {
@@ -216,7 +217,7 @@ pub(super) fn requested_by(request: &mut Value, user: &User) {
     }
 }
 
-/// Shortest life of a certificate that can be asked for, in seconds.
+/// Minimum of `spec.expirationSeconds`.
 const SECONDS_MIN: i64 = 600;
 
 fn validate(request: &Value) -> Vec<FieldError> {

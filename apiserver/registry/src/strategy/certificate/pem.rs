@@ -1,20 +1,20 @@
-//! PEM text: blocks of base64 between two lines that say what they hold.
+//! A PEM parser: blocks of base64 between a BEGIN line and an END line that name their content.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-/// One block.
+/// One PEM block.
 pub(super) struct Block {
-    /// What it says to hold, `CERTIFICATE`.
+    /// The label of the BEGIN line, for example `CERTIFICATE`.
     pub(super) label: String,
-    /// Whether lines `Key: value` stand before the bytes.
+    /// Whether `Key: value` header lines precede the base64.
     pub(super) has_headers: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-/// The blocks of a text. Whatever is no block is skipped; each byte is looked at once.
+/// Returns the PEM blocks of a text and skips everything else, in time linear in the text.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut rest = text;
@@ -33,10 +33,10 @@ fn read(label: &str, inner: &str, end: &str) -> Option<Block> {
     Some(Block { label: label.to_owned(), has_headers: !headers.is_empty(), bytes })
 }
 
-/// Whether `text` is one certificate or several; nothing at all is fine, too.
+/// Checks that `text` is empty or consists of PEM certificates without headers.
 ///
 /// # Errors
-/// Why not.
+/// The reason, as a message of the Go implementation.
 pub(super) fn check_certificates(text: &[u8]) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(labels(&format!("-----BEGIN A-----\n{}", block("B"))), [""; 0]);
         assert_eq!(labels("-----BEGIN A-----\n!\n-----END A-----"), [""; 0]);
         assert_eq!(labels("-----BEGIN A-----\nYWJj\n-----END B-----"), [""; 0]);
-        // Beginnings without an end cost one look.
+        // BEGIN lines without an END line must not make the parser quadratic.
         assert_eq!(labels(&"-----BEGIN A-----\n".repeat(200_000)), [""; 0]);
         assert_eq!(labels(&"-----BEGIN A-----\n-----END B-----\n".repeat(100_000)), [""; 0]);
     }

@@ -1,4 +1,4 @@
-//! What is asked for in `spec.request`: a PKCS#10 request, signed with the key that it is about.
+//! The PKCS#10 request in `spec.request`, signed with the key that it asks a certificate for.
 
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::error::X509Error;
@@ -6,23 +6,23 @@ use x509_parser::prelude::FromDer;
 
 use super::pem;
 
-/// Whether the text is a request whose asker has the key.
+/// Checks that `text` is a PEM certificate request whose signature proves possession of the key.
 ///
 /// # Errors
-/// Why not.
+/// The reason, as a message of the Go implementation.
 pub(super) fn check(text: &[u8]) -> Result<(), String> {
     let der = der(text)?;
     is_sequence(&der)?;
     let (_, request) = X509CertificationRequest::from_der(&der)
         .map_err(|_| "asn1: structure error: the bytes are no certificate request".to_owned())?;
     match request.verify_signature() {
-        // Of an algorithm that isn't known here (P-521), the signer finds out.
+        // This server does not know all algorithms (P-521, for example); the signer checks those signatures.
         Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => Ok(()),
         Err(_) => Err(mismatch(&request.signature_algorithm.algorithm.to_id_string()).to_owned()),
     }
 }
 
-/// What Go says of a signature that doesn't fit, by the identifier of the algorithm.
+/// Returns Go's message for a wrong signature, by the object identifier of the signature algorithm.
 fn mismatch(algorithm: &str) -> &'static str {
     match algorithm {
         "1.3.101.112" => "x509: Ed25519 verification failure",
@@ -31,7 +31,7 @@ fn mismatch(algorithm: &str) -> &'static str {
     }
 }
 
-/// The organisations of whom the request is for: the groups of the certificate's user.
+/// Returns the organizations of the subject, which become the groups of the certificate's user.
 pub(super) fn organizations(text: &[u8]) -> Vec<String> {
     let Ok(der) = der(text) else { return Vec::new() };
     let Ok((_, request)) = X509CertificationRequest::from_der(&der) else { return Vec::new() };
@@ -45,7 +45,7 @@ fn der(text: &[u8]) -> Result<Vec<u8>, String> {
     first.map(|block| block.bytes).ok_or_else(|| "PEM block type must be CERTIFICATE REQUEST".to_owned())
 }
 
-/// Whether the bytes are one sequence of ASN.1, as a request is.
+/// Checks that the bytes are exactly one ASN.1 sequence, as a request is.
 fn is_sequence(der: &[u8]) -> Result<(), &'static str> {
     const TRUNCATED: &str = "asn1: syntax error: truncated tag or length";
     let (&[tag, first], rest) = der.split_first_chunk::<2>().ok_or(TRUNCATED)?;

@@ -1,8 +1,9 @@
-//! Whether every page that the newest commit reaches is as it was written.
+//! Verifies all pages that the newest commit reaches.
 //!
-//! redb keeps a checksum of each page in the page above it, and those of the two roots in a slot of the header, which has one, too. It
-//! compares them when it opens a file after a crash, and not otherwise. So the file is shown to it as one that a crash left, and opening ends as soon
-//! as the comparison has: nothing is written, and no other page is believed.
+//! redb keeps the checksum of each page in the page above it, and the checksums of the two roots in a slot of the
+//! header, which has a checksum, too. It verifies them only when it opens a file after a crash. So this module presents
+//! the file to redb as one that a crash left, and aborts the opening after the verification. Nothing is written, and no
+//! unverified page is used.
 
 use std::io;
 use std::sync::Arc;
@@ -16,20 +17,20 @@ use super::door::Disk;
 use super::tables::builder;
 use crate::error::EngineError;
 
-/// Bytes of redb's header: its first fields, and two slots.
+/// Size of redb's header in bytes: its first fields and two slots.
 const HEADER: usize = 320;
-/// What states the file is in; its bits are the next three.
+/// Offset of the state byte of the file. The next three constants are its bits.
 const STATE: usize = 9;
 const SECOND_SLOT: u8 = 1;
 const RECOVERY: u8 = 2;
 const TWO_PHASES: u8 = 4;
-/// How the file is divided: bytes of a page, pages of a region's header, pages of a region.
+/// Offset of the division of the file: bytes of a page, pages of a region's header, pages of a region.
 const GEOMETRY: usize = 12;
 const DIVISION: [u32; 3] = [4096, 0, 1 << 20];
-/// Where the slots begin, and where their checksums are in them.
+/// Offsets of the slots, and the offset of the checksum in a slot.
 const SLOTS: [usize; 2] = [64, 192];
 const SLOT_SUM: usize = 112;
-/// How far redb says that it is when the pages of its newest commit are not those that were written, and when they are.
+/// The progress that redb reports if the pages of its newest commit do not match their checksums, and if they do.
 const WORSE: f64 = 0.3;
 const VERIFIED: f64 = 0.6;
 
@@ -43,13 +44,13 @@ impl Header {
         Ok(Self(header))
     }
 
-    /// Whether its last commit was synced before it became the newest, so that no crash can have torn it. redb does not look at the pages of such a
-    /// file.
+    /// Returns whether the last commit was synced before it became the newest, so that no crash can have damaged it.
+    /// redb does not verify the pages of such a file.
     pub(super) fn is_two_phase(&self) -> bool {
         self.0[STATE] & TWO_PHASES != 0
     }
 
-    /// What does not fit.
+    /// Checks the division of the file. Returns a description of the mismatch.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         for (field, expected) in self.0[GEOMETRY..].chunks_exact(4).zip(DIVISION) {
             if field != expected.to_le_bytes() {
@@ -59,7 +60,7 @@ impl Header {
         Ok(())
     }
 
-    /// As a crash would have left it, and without the older commit: none to fall back to.
+    /// Returns the header as after a crash and without the older commit, so that redb cannot fall back to it.
     fn after_crash(mut self) -> Vec<u8> {
         let newest = self.0[STATE] & SECOND_SLOT;
         self.0[STATE] = newest | RECOVERY;
@@ -71,7 +72,7 @@ impl Header {
     }
 }
 
-/// A file that is only read, with another header.
+/// A read-only view of a file with another header.
 struct View {
     inner: Box<dyn StorageBackend>,
     header: Mutex<Vec<u8>>,
@@ -116,10 +117,10 @@ impl StorageBackend for View {
     }
 }
 
-/// Reads every page of the newest commit. Nobody writes meanwhile.
+/// Verifies all pages of the newest commit. The caller must prevent writes meanwhile.
 ///
 /// # Errors
-/// [`EngineError::Damaged`], or a disk that cannot be read.
+/// [`EngineError::Damaged`], or an error of reading the disk.
 pub(super) fn pages(
     disk: &dyn Disk,
     inner: Box<dyn StorageBackend>,

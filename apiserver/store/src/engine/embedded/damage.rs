@@ -1,4 +1,4 @@
-//! What an engine says of a file: damage is told from a disk that cannot do something.
+//! Errors of the embedded engine. They distinguish damaged files from failures of the disk.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ pub(super) fn damaged(disk: &dyn Disk, reason: impl fmt::Display) -> EngineError
     EngineError::Damaged { file: disk.name(), reason: reason.to_string() }
 }
 
-/// Runs `work`, telling damage from a disk that cannot do `step`. A page that makes no sense may trip redb's own assertions.
+/// Runs `work` and distinguishes damage from a disk that cannot do `step`. Damaged pages may cause panics in redb.
 pub(super) fn guarded<T>(
     disk: &dyn Disk,
     step: &'static str,

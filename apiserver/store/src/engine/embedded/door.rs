@@ -1,4 +1,4 @@
-//! The file below redb: what it reads and writes passes here.
+//! The file below redb. All reads and writes of redb pass through this module.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,33 +11,33 @@ use redb::StorageBackend;
 use crate::directory::{DataDirectory, private_file};
 use crate::limits::RESERVE_BYTES;
 
-/// Takes up space beside the store, which is let go when the disk is full and somebody deletes.
+/// A file that occupies space, which is released when the disk is full and a client deletes objects.
 const RESERVE_FILE: &str = "store.reserve";
-/// It is written in pieces of so many bytes.
+/// Size of the pieces in which the reserve file is written, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Opens the place that redb writes to; crash tests put their own in its stead.
+/// A place that redb writes to. Crash tests provide their own implementation.
 pub trait Disk: Send + Sync + 'static {
-    /// Opens it. Called again after the disk was full, and to check what is there.
+    /// Opens the file. The engine calls it again after the disk was full, and for verification.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     fn open(&self) -> io::Result<Box<dyn StorageBackend>>;
 
-    /// What errors call it.
+    /// Returns the name for error messages.
     fn name(&self) -> String;
 
-    /// Sets space aside for deletions on a full disk; whether there is some now.
+    /// Reserves space for deletions on a full disk. Returns whether space is now reserved.
     fn reserve(&self) -> bool {
         true
     }
 
-    /// Lets that space go; whether there was some.
+    /// Releases the reserved space. Returns whether there was any.
     fn release(&self) -> bool {
         false
     }
 
-    /// Whether it was let go, and is not set aside again: perhaps by an earlier process.
+    /// Returns whether the reserved space was released, perhaps by an earlier process, and is not reserved again.
     fn is_released(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ impl Disk for FileDisk {
         let filled = fill(&path);
         if let Err(error) = &filled {
             tracing::warn!(%error, "no space can be set aside for deletions in {}", path.display());
-            // What was written of it is room that is needed.
+            // A partially written reserve file takes space that is needed.
             self.release();
         }
         filled.is_ok()
@@ -90,7 +90,7 @@ impl Disk for FileDisk {
     }
 }
 
-/// Writes what no file system can make smaller, as zeros would be: the blocks have to be there.
+/// Fills the file with data that no file system can compress, unlike zeros, so that its blocks are allocated.
 fn fill(path: &Path) -> io::Result<()> {
     let mut file = private_file().create(true).truncate(true).open(path)?;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -108,7 +108,7 @@ fn fill(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What went wrong below redb since the file was opened, which redb's own errors do not keep; and how long the file is.
+/// Problems below redb since the file was opened, which redb's own errors do not tell, and the length of the file.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     pub(super) full: AtomicBool,
@@ -116,7 +116,8 @@ pub(super) struct Trouble {
     pub(super) length: AtomicU64,
 }
 
-/// Stands between redb and the disk and remembers the kind of trouble. It leaves out locking: the data directory is locked.
+/// The storage backend between redb and the disk, which records problems. It implements no locking, because the data
+/// directory is locked.
 pub(super) struct Door {
     inner: Box<dyn StorageBackend>,
     trouble: Arc<Trouble>,

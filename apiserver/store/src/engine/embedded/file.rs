@@ -1,4 +1,4 @@
-//! The file of a store: made whole, and opened with care.
+//! Creation and opening of the redb file.
 
 use std::fs::File;
 use std::io;
@@ -17,10 +17,10 @@ use crate::engine::row::FORMAT;
 use crate::error::EngineError;
 
 const FILE: &str = "store.redb";
-/// A new file is prepared under this name, so that a crash meanwhile never leaves half a store under the real one.
+/// A new file is prepared under this name, so that a crash never leaves an incomplete store under the real name.
 const NEW_FILE: &str = "store.redb.new";
 
-/// Where the store of a data directory is, made if there is none.
+/// Returns the path of the store in a data directory. Creates the store if it does not exist.
 pub(super) fn find_or_create(directory: &DataDirectory) -> Result<PathBuf, EngineError> {
     let path = directory.path().join(FILE);
     if !path.try_exists().map_err(failed("find", &path))? {
@@ -39,7 +39,7 @@ fn create(directory: &DataDirectory, path: &Path) -> Result<(), EngineError> {
     parent.sync_all().map_err(failed("sync", directory.path()))
 }
 
-/// Prepares an empty store on an empty disk.
+/// Creates an empty store on an empty disk.
 pub(super) fn format(disk: &dyn Disk) -> Result<(), EngineError> {
     let backend = disk.open().map_err(|error| cannot("open", disk, error))?;
     let door = Door::new(backend, Arc::default());
@@ -61,7 +61,7 @@ pub(super) fn format(disk: &dyn Disk) -> Result<(), EngineError> {
 
 pub(super) fn open(disk: &dyn Disk) -> Result<Open, EngineError> {
     let backend = disk.open().map_err(|error| cannot("open", disk, error))?;
-    // redb would make an empty file a new store; ours are created complete, so one that is empty lost its content.
+    // redb would create a new store in an empty file. Store files are never empty, so an empty one lost its content.
     if backend.len().map_err(|error| cannot("read", disk, error))? == 0 {
         return Err(damaged(disk, "the file is empty"));
     }

@@ -1,4 +1,4 @@
-//! Reading: everything at the start, by all cores, and single rows later.
+//! Reads the engine: all rows at the start, on all cores, and single rows later.
 
 use std::collections::{BTreeSet, HashSet};
 use std::panic::resume_unwind;
@@ -10,15 +10,15 @@ use crate::change::{Change, ChangeKind};
 use crate::engine::{Loaded, row};
 use crate::revision::Revision;
 
-/// Fewer rows than this are read by one thread.
+/// Minimum number of rows for each thread.
 const SHARE: u64 = 10_000;
 
-/// Everything, values of current objects alone; and the room that the rows take, bytes.
+/// Reads all rows, but only the values of current objects. Returns the size of all rows in bytes, too.
 pub(super) fn load(open: &Open) -> Result<(Loaded, u64), redb::Error> {
     let Meta { format, revision, compacted, rows } = open.meta;
     let first =
         open.database.begin_read()?.open_table(CHANGES)?.first()?.map_or(0, |(first, _)| first.value());
-    // The last part has no end: a row behind the newest revision is damage, which has to be found.
+    // The last range is unbounded, so that rows after the newest revision, which are damage, are found.
     let span = revision.0.saturating_sub(first);
     let starts: Vec<u64> = (first..=revision.0.max(first)).step_by(share(span)).collect();
     let ends = starts.iter().skip(1).copied().map(Some).chain([None]);
@@ -40,13 +40,13 @@ pub(super) fn load(open: &Open) -> Result<(Loaded, u64), redb::Error> {
     Ok((loaded, bytes.iter().sum()))
 }
 
-/// How many of `count` things each core gets.
+/// Returns how many of `count` items each core gets.
 fn share(count: u64) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     usize::try_from((count / cores).max(SHARE)).unwrap_or(usize::MAX)
 }
 
-/// Does the parts of some work at once, and gives what they gave in their order.
+/// Processes the parts concurrently and returns the results in order.
 fn on_all_cores<P: Send, T: Send>(
     mut parts: Vec<P>,
     work: impl Fn(P) -> Result<T, redb::Error> + Sync,
@@ -62,7 +62,7 @@ fn on_all_cores<P: Send, T: Send>(
     })
 }
 
-/// The rows from one revision up to, and not with, another; checked, without their values. With them, the room that they take.
+/// Reads and checks the rows in a range of revisions (`to` excluded) without their values. Returns their size, too.
 fn read_numbers(open: &Open, (from, to): (u64, Option<u64>)) -> Result<(Vec<Change>, u64), redb::Error> {
     let table = open.database.begin_read()?.open_table(CHANGES)?;
     let rows = match to {
@@ -90,7 +90,7 @@ fn read_values(open: &Open, changes: &mut [&mut Change]) -> Result<(), redb::Err
     Ok(())
 }
 
-/// Rows by number, as far as they are there.
+/// Returns the rows of these revisions that exist.
 pub(super) fn read(open: &Open, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, redb::Error> {
     let table = open.database.begin_read()?.open_table(CHANGES)?;
     let mut changes = Vec::with_capacity(revisions.len());

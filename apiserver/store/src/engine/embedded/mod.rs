@@ -1,8 +1,9 @@
-//! The default engine: one redb file.
+//! The default engine, which is one redb file.
 //!
-//! Table `changes` holds a row a revision, table `meta` four numbers. After the store was opened only the older part of the history
-//! is read from here, so the cache is small. One commit is one redb transaction with one fsync. `quick_repair` is off but for batches that are made
-//! because nobody writes: it costs a second fsync, and spares the next start from reading the whole file twice after a crash.
+//! Table `changes` has one row for each revision, and table `meta` four numbers. After the store is open, only the
+//! older part of the history is read from the file, so the cache is small. One commit is one redb transaction with one
+//! fsync. `quick_repair` is only on for batches without changes that are made when nobody writes: it costs a second
+//! fsync, but saves reading the whole file twice at the first start after a crash.
 
 mod check;
 mod damage;
@@ -31,36 +32,37 @@ use crate::error::EngineError;
 use crate::limits::{COMPACT_FACTOR, COMPACT_FROM_BYTES};
 use crate::revision::Revision;
 
-/// What is kept from batch to batch, and read while one is under way.
+/// Numbers that persist between batches and can be read during a batch.
 #[derive(Default)]
 struct Counts {
-    /// Room that the rows take, bytes: what [`room`] says of each.
+    /// Size of all rows in bytes, according to [`room`].
     rows: AtomicU64,
     file: AtomicU64,
-    /// What was kept free for deletions is in use.
+    /// Whether the space that was reserved for deletions is in use.
     strained: AtomicBool,
 }
 
-/// The file between two commits.
+/// The state of the file between two commits.
 enum Slot {
     Open(Open),
-    /// The disk was too full to open it again; this is what its `meta` table said.
+    /// The disk was too full to reopen the file. Contains the content of its `meta` table.
     Full(Meta),
-    /// Nobody knows what it holds.
+    /// The content of the file is unknown.
     Closed,
 }
 
-/// The embedded engine: durable when a commit returns.
+/// The embedded engine, which is durable when a commit returns.
 ///
-/// Invariant: the file is closed before the directory's lock, which `disk` holds, is let go; fields are dropped in their order.
+/// Invariant: the file is closed before the directory's lock in `disk` is released. Fields are dropped in the order of
+/// declaration.
 pub struct Embedded {
     slot: Mutex<Slot>,
     counts: Counts,
     disk: Box<dyn Disk>,
 }
 
-/// redb writes its free pages down when it closes a file, and may trip over those of a damaged one: what was acknowledged is on disk already,
-/// and the next start counts them anew.
+/// Closes a file. redb then writes its free pages and may panic on those of a damaged file. This is safe, because all
+/// acknowledged data is on disk already, and the next start counts the free pages again.
 fn close<T>(open: T, disk: &dyn Disk) {
     if catch_unwind(AssertUnwindSafe(|| drop(open))).is_err() {
         tracing::error!("{} is damaged: its free pages make no sense", disk.name());
@@ -77,7 +79,7 @@ impl Embedded {
     /// Opens the store of a data directory, or creates it.
     ///
     /// # Errors
-    /// A file of a newer format or a damaged one is refused and left as it is.
+    /// A damaged file or one with a newer format is refused and not changed.
     pub fn open(directory: &DataDirectory) -> Result<Self, EngineError> {
         let path = file::find_or_create(directory)?;
         let embedded = Self::with_disk(FileDisk { path, _directory: directory.clone() })?;
@@ -90,12 +92,12 @@ impl Embedded {
     /// Opens a store that [`Embedded::format`] prepared.
     ///
     /// # Errors
-    /// As [`Embedded::open`].
+    /// As for [`Embedded::open`].
     pub fn with_disk(disk: impl Disk) -> Result<Self, EngineError> {
         let disk: Box<dyn Disk> = Box::new(disk);
         let counts = Counts::default();
         let open = match file::open(&*disk) {
-            // What a crash left has to be put right, which takes room.
+            // The repair after a crash needs space.
             Err(EngineError::Full { .. }) if disk.release() => {
                 counts.strained.store(true, Ordering::Relaxed);
                 file::open(&*disk)?
@@ -109,7 +111,7 @@ impl Embedded {
     /// Prepares an empty store on an empty disk.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn format(disk: &dyn Disk) -> Result<(), EngineError> {
         file::format(disk)
     }
@@ -120,7 +122,7 @@ impl Embedded {
         cannot(step, &*self.disk, "it is closed")
     }
 
-    /// Opens the file again after the disk was full: it holds the state before the batch that failed.
+    /// Opens the file again after the disk was full. It must have the state before the failed batch.
     fn open_again(&self, before: Meta) -> Result<Open, EngineError> {
         let again = file::open(&*self.disk)?;
         if again.meta != before {
@@ -129,9 +131,9 @@ impl Embedded {
         Ok(again)
     }
 
-    /// Writes a batch, or leaves the file as it was where there is no room.
+    /// Writes a batch. If there is no space, the file keeps its state.
     fn attempt(&self, slot: &mut Slot, batch: &Batch) -> Result<(), EngineError> {
-        // Where overwriting takes space, too, opening fails until there is some again.
+        // If even overwriting takes space, opening fails until there is some again.
         let mut open = match std::mem::replace(slot, Slot::Closed) {
             Slot::Open(open) => open,
             Slot::Full(before) => match self.open_again(before) {
@@ -156,8 +158,8 @@ impl Embedded {
             Err(error) => error,
         };
         let full = open.trouble.full.load(Ordering::Acquire) && !open.trouble.sync.load(Ordering::Acquire);
-        // redb takes no more calls after any I/O error. Where no fsync failed, the file is known to hold the state
-        // before this batch, so it is opened again; a failed fsync leaves it unknown, and nobody may build on that.
+        // redb takes no more calls after an I/O error. If no fsync failed, the file has the state before this batch and
+        // is opened again. After a failed fsync its state is unknown, so the file stays closed.
         close(open, &*self.disk);
         if !full {
             return Err(error);
@@ -176,7 +178,7 @@ impl Embedded {
         self.counts.file.store(open.trouble.length.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Makes the file smaller where it is much too large for what it holds, and sets space aside for deletions.
+    /// Compacts the file if it is much larger than its content, and reserves space for deletions.
     fn tidy(&self, slot: &mut Slot) -> Result<(), EngineError> {
         let Size { rows, file } = self.size();
         let strained = self.strained();
@@ -244,7 +246,7 @@ impl Engine for Embedded {
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        // Nobody writes while this is held.
+        // The lock prevents writes during the verification.
         let slot = self.slot.lock();
         if matches!(*slot, Slot::Closed) {
             return Err(self.closed("read"));

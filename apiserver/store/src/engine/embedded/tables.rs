@@ -1,4 +1,4 @@
-//! The tables of a file: what they are, and how a batch is written to them.
+//! The tables of the redb file, and the write of a batch to them.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("me
 pub(super) const META_FORMAT: &str = "format";
 pub(super) const META_REVISION: &str = "revision";
 pub(super) const META_COMPACTED: &str = "compacted";
-/// The number of rows: a lost page would otherwise be a silently forgotten object.
+/// The number of rows. Without it, a lost page would mean a silently lost object.
 pub(super) const META_ROWS: &str = "rows";
 
-/// An open file and what its `meta` table says.
+/// An open file and the content of its `meta` table.
 pub(super) struct Open {
     pub(super) database: Database,
     pub(super) trouble: Arc<Trouble>,
@@ -39,7 +39,7 @@ pub(super) fn builder() -> redb::Builder {
     builder
 }
 
-/// What a row takes of the file, bytes: a long one has pages of its own, in a power of two.
+/// Returns the size of a row in the file in bytes. A long row has its own pages, in a power of two.
 pub(super) fn room(row: usize) -> u64 {
     let entry = row as u64 + 16;
     if entry <= 1024 { entry * 4 / 3 } else { (entry + 32).next_power_of_two().max(4096) }
@@ -59,7 +59,7 @@ pub(super) fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
     })
 }
 
-/// With the new numbers, the room that was taken and that was given back.
+/// Writes a batch. Returns the new numbers, the added and the freed size.
 pub(super) fn write(open: &Open, batch: &Batch) -> Result<(Meta, u64, u64), redb::Error> {
     let (mut taken, mut given) = (0, 0);
     let mut meta = Meta { format: FORMAT, revision: batch.revision, ..open.meta };

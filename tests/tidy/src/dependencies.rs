@@ -1,0 +1,79 @@
+//! Rules over dependencies: each has its row in docs/dependencies.md and is used.
+
+use std::collections::BTreeSet;
+
+/// The names in the first column of the table of docs/dependencies.md.
+pub fn rows(page: &str) -> BTreeSet<String> {
+    let rows =
+        page.lines().filter_map(|line| line.strip_prefix("| ")).filter(|line| !line.starts_with("crate |"));
+    let cells = rows.filter_map(|line| line.split(" |").next());
+    cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim().to_owned()).collect()
+}
+
+/// The dependencies from elsewhere that a workspace's manifest names: those without a path.
+pub fn of_workspace(manifest: &toml::Table) -> BTreeSet<String> {
+    let table = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("dependencies"))
+        .and_then(|table| table.as_table());
+    let foreign = table.into_iter().flatten().filter(|(_, value)| value.get("path").is_none());
+    foreign.map(|(name, _)| name.clone()).collect()
+}
+
+/// The dependencies that a crate's manifest names, also those of tests, of build scripts and of some targets only.
+pub fn of_crate(manifest: &toml::Table) -> BTreeSet<String> {
+    const SECTIONS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
+    let targets = manifest.get("target").and_then(|target| target.as_table());
+    let tables = targets.into_iter().flatten().filter_map(|(_, table)| table.as_table()).chain([manifest]);
+    let sections =
+        tables.flat_map(|table| SECTIONS.iter().filter_map(|section| table.get(*section)?.as_table()));
+    sections.flat_map(|section| section.keys().cloned()).collect()
+}
+
+/// Those of `dependencies` that no source names.
+///
+/// A dependency that only switches on a feature of another one has to say so beside its name in the manifest: `# for its features`.
+pub fn unused(dependencies: &BTreeSet<String>, manifest: &str, sources: &[String]) -> Vec<String> {
+    let is_named = |name: &str| {
+        // The library of the package `md-5` is called `md5`.
+        let name = if name == "md-5" { "md5".to_owned() } else { name.replace('-', "_") };
+        sources.iter().any(|text| words(text).any(|word| word == name))
+    };
+    let only_features = |name: &str| {
+        manifest.lines().any(|line| line.starts_with(name) && line.contains("# for its features"))
+    };
+    dependencies.iter().filter(|name| !is_named(name) && !only_features(name)).cloned().collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn rows_hold_several_names() {
+        assert_eq!(rows("| crate | what for |\n|---|---|\n| a, b-c | d |\n"), set(&["a", "b-c"]));
+    }
+
+    #[test]
+    fn manifests_are_read_in_all_their_sections() {
+        let manifest = "[dependencies]\na.workspace = true\n[dev-dependencies]\nb = \"1\"\n[target.'cfg(unix)'.dependencies]\nc = \"1\"\n";
+        assert_eq!(of_crate(&manifest.parse().unwrap()), set(&["a", "b", "c"]));
+        let workspace = "[workspace.dependencies]\nours = { path = \"x\" }\ntheirs = \"1\"\n";
+        assert_eq!(of_workspace(&workspace.parse().unwrap()), set(&["theirs"]));
+    }
+
+    #[test]
+    fn what_no_source_names_is_unused() {
+        let sources = ["use a_b::C;".to_owned()];
+        let manifest = "c.workspace = true # for its features\n";
+        assert_eq!(unused(&set(&["a-b", "c", "d"]), manifest, &sources), ["d"]);
+    }
+}

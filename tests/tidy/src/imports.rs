@@ -1,0 +1,220 @@
+//! Which file of a crate names something of which other file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+
+/// A module: the names that lead to it from the crate's root.
+type Module = Vec<String>;
+
+/// What each file of a crate names.
+pub struct Imports<'a> {
+    /// The file of each module.
+    files: BTreeMap<Module, &'a str>,
+    /// The paths that stand in each module.
+    paths: BTreeMap<Module, Vec<Module>>,
+    /// Names that a module imports or exports from elsewhere, and the path to them.
+    exports: BTreeMap<(Module, String), Module>,
+}
+
+impl<'a> Imports<'a> {
+    /// Reads the sources of a crate: paths below `src`, with their texts.
+    ///
+    /// # Errors
+    /// A file that is not Rust.
+    pub fn read(files: &'a BTreeMap<String, String>) -> Result<Self, syn::Error> {
+        let mut imports = Self { files: BTreeMap::new(), paths: BTreeMap::new(), exports: BTreeMap::new() };
+        for (path, text) in files {
+            let module = module_of(path);
+            let mut reader =
+                Reader { module: module.clone(), nested: 0, paths: Vec::new(), exports: Vec::new() };
+            reader.visit_file(&syn::parse_file(text)?);
+            for (name, target) in reader.exports {
+                imports.exports.insert((module.clone(), name), target);
+            }
+            imports.paths.insert(module.clone(), reader.paths);
+            imports.files.insert(module, path);
+        }
+        Ok(imports)
+    }
+
+    /// For each file the others of which it names something. A module that only exports its own children does not name them.
+    pub fn edges(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+        let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (module, paths) in &self.paths {
+            let from = self.files[module];
+            let named = paths.iter().filter_map(|path| self.file_of(path, 0)).filter(|file| *file != from);
+            edges.entry(from).or_default().extend(named);
+        }
+        edges
+    }
+
+    /// The file that defines what `path` leads to.
+    fn file_of(&self, path: &[String], followed: usize) -> Option<&'a str> {
+        let depth = (0..=path.len()).rev().find(|depth| self.files.contains_key(&path[..*depth]))?;
+        let module = path[..depth].to_vec();
+        if let Some(name) = path.get(depth)
+            && let Some(target) = self.exports.get(&(module.clone(), name.clone()))
+            && followed < 8
+        {
+            let target: Module = target.iter().chain(&path[depth + 1..]).cloned().collect();
+            return self.file_of(&target, followed + 1);
+        }
+        self.files.get(&module).copied()
+    }
+}
+
+/// `machine/plan.rs` is `machine::plan`; `lib.rs`, `main.rs` and `mod.rs` are the module of their folder.
+fn module_of(path: &str) -> Module {
+    let mut module: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    if module.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
+        module.pop();
+    }
+    module
+}
+
+/// Collects the paths of one file, as seen from the crate's root.
+struct Reader {
+    module: Module,
+    /// How many modules written within the file the reader is in.
+    nested: usize,
+    paths: Vec<Module>,
+    exports: Vec<(String, Module)>,
+}
+
+impl Reader {
+    /// The path from the crate's root, if it stays in the crate.
+    fn resolve(&self, parts: &[String]) -> Option<Module> {
+        let first = parts.first()?;
+        let mut base = self.module.clone();
+        let mut rest = parts;
+        match first.as_str() {
+            "crate" => {
+                base.clear();
+                rest = &parts[1..];
+            }
+            "self" => rest = &parts[1..],
+            "super" => {
+                let mut up = parts.iter().take_while(|part| *part == "super").count();
+                rest = &parts[up..];
+                up = up.saturating_sub(self.nested);
+                base.truncate(base.len().saturating_sub(up));
+            }
+            // A path that begins with a child module, or with the name of another crate, which no module has.
+            _ => {}
+        }
+        base.extend(rest.iter().cloned());
+        Some(base)
+    }
+
+    fn note(&mut self, parts: &[String]) {
+        if parts.len() > 1 {
+            self.paths.extend(self.resolve(parts));
+        }
+    }
+
+    fn note_use(&mut self, tree: &UseTree, prefix: &mut Module, exported: bool) {
+        match tree {
+            UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.note_use(&path.tree, prefix, exported);
+                prefix.pop();
+            }
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|item| self.note_use(item, prefix, exported))
+            }
+            UseTree::Glob(_) if exported => {}
+            UseTree::Glob(_) => self.paths.extend(self.resolve(prefix)),
+            UseTree::Name(name) => {
+                self.note_leaf(&name.ident.to_string(), &name.ident.to_string(), prefix, exported)
+            }
+            UseTree::Rename(name) => {
+                self.note_leaf(&name.ident.to_string(), &name.rename.to_string(), prefix, exported);
+            }
+        }
+    }
+
+    fn note_leaf(&mut self, name: &str, local: &str, prefix: &[String], exported: bool) {
+        let mut parts = prefix.to_vec();
+        if name != "self" {
+            parts.push(name.to_owned());
+        }
+        let Some(target) = self.resolve(&parts) else { return };
+        if target != self.module {
+            self.exports.push((local.to_owned(), target.clone()));
+        }
+        let is_own_child = exported && target.starts_with(&self.module);
+        if !is_own_child && parts.len() > 1 {
+            self.paths.push(target);
+        }
+    }
+
+    /// Paths within a macro's arguments, which are not parsed.
+    fn note_tokens(&mut self, tokens: TokenStream) {
+        let mut path: Module = Vec::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) if path.is_empty() || colons == 2 => {
+                    path.push(ident.to_string());
+                    colons = 0;
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => colons += 1,
+                other => {
+                    self.note(&std::mem::take(&mut path));
+                    colons = 0;
+                    match other {
+                        TokenTree::Ident(ident) => path.push(ident.to_string()),
+                        TokenTree::Group(group) => self.note_tokens(group.stream()),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.note(&path);
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let attributes = match item {
+            Item::Mod(item) => &item.attrs,
+            Item::Use(item) => &item.attrs,
+            Item::Fn(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !attributes.iter().any(is_for_tests) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        self.nested += 1;
+        visit::visit_item_mod(self, item);
+        self.nested -= 1;
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let exported = !matches!(item.vis, Visibility::Inherited);
+        self.note_use(&item.tree, &mut Vec::new(), exported);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let parts: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.note(&parts);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.note_tokens(call.tokens.clone());
+    }
+}
+
+/// `#[cfg(test)]`, also among other conditions.
+fn is_for_tests(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+        && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))
+}

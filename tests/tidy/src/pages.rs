@@ -1,0 +1,120 @@
+//! Rules over the pages of the documentation.
+
+use std::collections::HashSet;
+
+/// Shorter lines (`---`, `end`, a heading of a table) may stand twice.
+const LINE_LENGTH_MIN: usize = 40;
+
+/// Endings of files of this tree, as pages name them.
+const ENDINGS: &[&str] = &[".rs", ".md", ".txt", ".toml", ".yaml", ".json"];
+
+/// Lines that stand twice in `text`, outside of blocks of code, which may repeat a command.
+pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let lines: Vec<(usize, &str)> = prose(text).collect();
+    for (position, (number, line)) in lines.iter().enumerate() {
+        let heads_a_table = lines.get(position + 1).is_some_and(|(_, next)| next.starts_with("|-"));
+        if !heads_a_table
+            && line.trim().len() >= LINE_LENGTH_MIN
+            && !is_table_rule(line)
+            && !seen.insert(line.trim())
+        {
+            found.push(format!("{page}:{number}: this line stands in the page twice"));
+        }
+    }
+    found
+}
+
+/// The paths of this tree that a page names between backquotes, with the line's number.
+///
+/// `is_folder` says whether a name is a folder at the top or that of a crate. A path is what begins with one, has a `/`, and is made of the letters of
+/// paths alone; patterns with `*`, `…` or words in capitals are not.
+pub fn named_paths(text: &str, is_folder: impl Fn(&str) -> bool) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in prose(text) {
+        for quoted in line.split('`').skip(1).step_by(2) {
+            let quoted = quoted.trim_end_matches('/');
+            let is_path =
+                quoted.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/._-{},".contains(c));
+            let Some((first, rest)) = quoted.split_once('/') else { continue };
+            let names_a_file = ENDINGS.iter().any(|ending| rest.ends_with(ending))
+                || rest.contains('{')
+                || rest.starts_with("src");
+            let top = ["apiserver", "bootstrap", "controllers", "docs", "examples", "schemas", "tests"]
+                .contains(&first);
+            if is_path && is_folder(first) && (top || names_a_file) {
+                found.extend(alternatives(quoted).into_iter().map(|path| (number, path)));
+            }
+        }
+    }
+    found
+}
+
+/// Targets of links to files, without their anchors, with the line's number.
+pub fn links(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in prose(text) {
+        for rest in line.split("](").skip(1) {
+            let target = rest.split(')').next().unwrap_or_default();
+            let target = target.split('#').next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:") {
+                found.push((number, target.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
+fn alternatives(path: &str) -> Vec<String> {
+    let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    match parts {
+        Some((before, (inside, after))) => {
+            inside.split(',').map(|name| format!("{before}{name}{after}")).collect()
+        }
+        None => vec![path.to_owned()],
+    }
+}
+
+/// The lines outside of blocks of code, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_code = false;
+    text.lines().enumerate().filter_map(move |(position, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        (!in_code && !is_fence).then_some((position + 1, line))
+    })
+}
+
+fn is_table_rule(line: &str) -> bool {
+    line.chars().all(|c| "|-: ".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stands_once() {
+        let line = "A sentence that is long enough to be noticed by somebody.";
+        assert_eq!(repeated_lines("p.md", &format!("{line}\n\n{line}\n")).len(), 1);
+        assert!(repeated_lines("p.md", &format!("{line}\n```\n{line}\n```\n")).is_empty());
+        assert!(repeated_lines("p.md", "short\nshort\n").is_empty());
+    }
+
+    #[test]
+    fn paths_are_told_from_other_words() {
+        let folder = |name: &str| ["docs", "store"].contains(&name);
+        let text =
+            "`docs/pages` `store/tests/{bounds,full}.rs` `store/x` `a/b.rs` `docs/NAME.txt` `docs/*.md`";
+        let paths: Vec<String> = named_paths(text, folder).into_iter().map(|(_, path)| path).collect();
+        assert_eq!(paths, ["docs/pages", "store/tests/bounds.rs", "store/tests/full.rs"]);
+    }
+
+    #[test]
+    fn links_to_files_are_found() {
+        let text = "[a](b.md#c) [d](https://example.org/e) [f](#g) [h](../i/j.rs)";
+        assert_eq!(links(text), [(1, "b.md".to_owned()), (1, "../i/j.rs".to_owned())]);
+    }
+}
