@@ -1,4 +1,5 @@
-//! Objects recorded from upstream: our definitions accept them, our types lose nothing of them, our rules allow them.
+//! Objects recorded from Cluster API and Metal3: the definitions accept them, the types preserve all their
+//! fields, and the rules allow them.
 
 // Everything here is test code.
 #![allow(clippy::unwrap_used)]
@@ -35,7 +36,7 @@ fn a_server_accepts_every_definition_as_it_is_written() {
         let mut served = crd.clone();
         assert_eq!(apiextensions::crd::decode(&mut served), Ok(Vec::new()), "{}", crd["metadata"]["name"]);
         apiextensions::crd::default(&mut served);
-        // A definition always has a status once it is read.
+        // A definition always has a status after it was parsed.
         served.as_object_mut().unwrap().remove("status");
         assert_eq!(served, crd, "{}: nothing is unknown or left to a default", crd["metadata"]["name"]);
         apiextensions::crd::prepare_for_create(&mut served);
@@ -53,7 +54,7 @@ fn definitions_accept_them() {
     }
 }
 
-/// The object with that `apiVersion`, kind and spec, judged by the CEL rules of its definition.
+/// Returns the CEL rules of the definition that an object with this `apiVersion`, kind and spec violates.
 fn broken_rules(api_version: &str, kind: &str, spec: Value) -> Vec<String> {
     let object = json!({ "apiVersion": api_version, "kind": kind, "spec": spec });
     let schema = schema_of(&object);
@@ -116,7 +117,7 @@ fn cel_rules_say_what_is_wrong() {
 fn rules_allow_them() {
     for object in recorded() {
         let (group, kind) = group_and_kind(&object);
-        // Recorded with topology on, which it is not here.
+        // These objects were recorded with the feature `ClusterTopology`, which is off here.
         let has_topology = object["spec"]["topology"].is_object();
         for operation in [Operation::Create, Operation::Update] {
             let mut new = object.clone();
@@ -130,7 +131,7 @@ fn rules_allow_them() {
 
 fn round_trip<T: DeserializeOwned + Serialize>(object: &Value) -> Value {
     let mut object = serde_json::to_value(T::deserialize(object).unwrap()).unwrap();
-    // k8s-openapi writes times with the precision it keeps; they are not ours.
+    // k8s-openapi writes the times in metadata with another precision.
     object.as_object_mut().unwrap().remove("metadata");
     object
 }

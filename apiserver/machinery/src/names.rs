@@ -208,7 +208,13 @@ pub fn path_segment(text: &str) -> Vec<String> {
 /// Returns the problems of the beginning of such a name.
 pub fn path_segment_prefix(text: &str) -> Vec<String> {
     let forbidden = ['/', '%'].into_iter().filter(|character| text.contains(*character));
-    forbidden.map(|character| format!("may not contain '{character}'")).collect()
+    let mut problems: Vec<String> =
+        forbidden.map(|character| format!("may not contain '{character}'")).collect();
+    // kube-apiserver takes these. No key of the store has one, so that they are refused here and not as a fault of the server.
+    if text.chars().any(char::is_control) {
+        problems.push("may not contain control characters".to_owned());
+    }
+    problems
 }
 
 /// Generates a name from `generateName`.

@@ -1,4 +1,4 @@
-//! `/metrics`.
+//! The metrics at `/metrics`.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ struct LimitLabels {
     limit: &'static str,
 }
 
-/// The figures of one server.
+/// The metrics of one server.
 pub(crate) struct Metrics {
     collector: Collector,
     requests: Family<RequestLabels, Counter>,
@@ -47,7 +47,7 @@ pub(crate) struct Metrics {
     store: StoreFigures,
 }
 
-/// What the store holds and may hold, as it was when it was last asked.
+/// Sizes and limits of the store, as of the last scrape.
 #[derive(Default)]
 struct StoreFigures {
     file: Gauge,
@@ -59,7 +59,7 @@ struct StoreFigures {
     history: Gauge,
 }
 
-/// Seconds; most requests take well under a millisecond.
+/// Upper bounds in seconds; most requests take well under a millisecond.
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
 impl Default for Metrics {
@@ -101,7 +101,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// One request was answered.
+    /// Counts an answered request.
     pub(crate) fn request(
         &self,
         verb: &'static str,
@@ -115,7 +115,7 @@ impl Metrics {
         self.durations.get_or_create(&VerbLabels { verb }).observe(took.as_secs_f64());
     }
 
-    /// A watch begins; it ends when the value is dropped.
+    /// Counts a watch until the returned value is dropped.
     pub(crate) fn watch(&self, group: &str, resource: &str) -> WatchCount {
         let labels = ResourceLabels { group: group.to_owned(), resource: resource.to_owned() };
         let gauge = self.watches.get_or_create(&labels).clone();
@@ -123,12 +123,12 @@ impl Metrics {
         WatchCount { gauge, events: self.events.get_or_create(&labels).clone() }
     }
 
-    /// A limit (a constant of [`crate::limits`], in lower case) was reached.
+    /// Counts that a limit was reached; `limit` is the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
 
-    /// All figures in the text format, those of `store` as they are now.
+    /// Returns all metrics in the text format, with the current state of `store`.
     pub(crate) fn text(&self, store: &Store) -> String {
         let (size, figure) = (store.size(), |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX));
         self.store.file.set(figure(size.file));
@@ -153,7 +153,7 @@ pub(crate) struct WatchCount {
 }
 
 impl WatchCount {
-    /// One more event was sent.
+    /// Counts a sent event.
     pub(crate) fn event(&self) {
         self.events.inc();
     }

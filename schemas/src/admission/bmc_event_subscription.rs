@@ -1,4 +1,4 @@
-//! Rules of BMCEventSubscription, those of Metal3's webhook (baremetal-operator v0.13).
+//! Admission rules of BMCEventSubscription: those of Metal3's webhook (baremetal-operator v0.13).
 
 use machinery::url;
 

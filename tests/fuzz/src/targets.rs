@@ -1,4 +1,4 @@
-//! The readers, and what must hold of their answers.
+//! The parsers under test, and the checks of their results.
 
 use apiextensions::{CompiledSchema, crd};
 use cel::{Known, Rules};
@@ -31,22 +31,22 @@ impl Versions for OneSchema<'_> {
     }
 }
 
-/// Reads an input and says what the answer is like.
+/// Parses an input and describes the form of the result.
 pub type Reader = Box<dyn FnMut(&[u8]) -> String>;
 
-/// A reader.
+/// A parser under test.
 pub struct Target {
-    /// The folder of its inputs.
+    /// Folder of the target's inputs.
     pub name: &'static str,
-    /// Words that it looks for.
+    /// Words that the parser recognizes.
     pub words: &'static [&'static str],
-    /// Makes inputs in the structure that it expects.
+    /// Generates inputs in the structure that the parser expects.
     pub grammar: Option<fn(&Random) -> String>,
-    /// Makes what it needs, then reads one input after the other; what it answers, in a few words.
+    /// Creates a function that parses one input after the other and describes each result in a few words.
     pub reader: fn() -> Reader,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 17] = [
     Target {
         name: "json",
@@ -223,7 +223,7 @@ pub const TARGETS: [Target; 17] = [
     },
 ];
 
-/// What an answer is like, whatever its numbers and names.
+/// Describes the form of a result, without its numbers and names.
 fn like(result: &str) -> String {
     let mut words: Vec<&str> =
         result.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() > 3).collect();
@@ -231,7 +231,7 @@ fn like(result: &str) -> String {
     words.join(" ")
 }
 
-/// The sorts of values in the first levels, as far as they tell two inputs apart.
+/// Describes the types of the values in the first levels, enough to distinguish inputs.
 fn shape(value: &Value, depth: usize) -> String {
     match value {
         Value::Null => "n".into(),
@@ -310,7 +310,7 @@ fn strategic_merge(input: &[u8]) -> String {
     answer(patched.as_ref().map(|patched| &patched.object).map_err(|status| &status.message))
 }
 
-/// The input is the `fieldsV1` of an entry of an object that is then updated and applied to.
+/// Uses the input as `fieldsV1` of a managed fields entry; the object is then updated and applied.
 fn fields_v1(input: &[u8]) -> String {
     let Ok(fields) = decode::json(input) else { return "no JSON".into() };
     let schema = schema();
@@ -401,7 +401,7 @@ fn protobuf_body(input: &[u8]) -> String {
     answer(decoded.as_ref())
 }
 
-/// Lists with the input as token of `continue`.
+/// Lists with the input as `continue` token.
 fn continue_tokens() -> Reader {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
