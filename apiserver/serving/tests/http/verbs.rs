@@ -246,6 +246,15 @@ const REFUSALS: &[(&str, &str, &str, &str, u16, &str, &str)] = &[
         "strconv.ParseInt: parsing \"x\": invalid syntax",
     ),
     (
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+        "application/json",
+        "{\"metadata\":{\"name\":\"a\\u0000\"}}",
+        422,
+        "Invalid",
+        "Role.rbac.authorization.k8s.io \"a\u{0}\" is invalid: metadata.name: Invalid value: \"a\\x00\": may not contain control characters",
+    ),
+    (
         "GET",
         "/apis/golden.test/v1/namespaces/default/widgets?limit=x",
         "",
