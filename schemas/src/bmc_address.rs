@@ -5,8 +5,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use machinery::cel::url;
 use machinery::names;
+use machinery::url;
 
 /// The protocol of a BMC, and how it makes a machine boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

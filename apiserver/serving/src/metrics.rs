@@ -55,6 +55,8 @@ struct StoreFigures {
     quota: Gauge,
     alarm: Gauge,
     queued: Gauge,
+    watchers: Gauge,
+    history: Gauge,
 }
 
 /// Upper bounds in seconds; most requests take well under a millisecond.
@@ -79,7 +81,7 @@ impl Default for Metrics {
         collector.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
         let help = "Times that a limit was reached";
         collector.register("firstlight_limit_reached", help, metrics.limits.clone());
-        let StoreFigures { file, rows, quota, alarm, queued } = &metrics.store;
+        let StoreFigures { file, rows, quota, alarm, queued, watchers, history } = &metrics.store;
         let help = "Bytes of the store's file";
         collector.register("apiserver_storage_size_bytes", help, file.clone());
         let help = "Bytes that objects and history take: what counts against the quota";
@@ -90,6 +92,10 @@ impl Default for Metrics {
         collector.register("firstlight_store_alarm", help, alarm.clone());
         let help = "Bytes of events that wait for watchers, each counted once";
         collector.register("firstlight_watch_queued_bytes", help, queued.clone());
+        let help = "Watchers of the store now";
+        collector.register("firstlight_store_watchers", help, watchers.clone());
+        let help = "Events that the history holds";
+        collector.register("firstlight_store_history_events", help, history.clone());
         metrics
     }
 }
@@ -130,6 +136,8 @@ impl Metrics {
         self.store.quota.set(figure(store.quota()));
         self.store.alarm.set(i64::from(store.alarm()));
         self.store.queued.set(figure(store.queued_bytes() as u64));
+        self.store.watchers.set(figure(store.watcher_count() as u64));
+        self.store.history.set(figure(store.history_count() as u64));
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.collector) {
             tracing::error!(%error, "cannot write metrics");

@@ -185,7 +185,7 @@ impl Query {
 /// Returns Go's error if it does not accept the text as a duration.
 fn go_duration(text: &str) -> Result<(), String> {
     let shown = go_quote(text);
-    if machinery::cel::time::parse_duration(text).is_some() {
+    if machinery::duration::parse_nanoseconds(text).is_some() {
         return Ok(());
     }
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);

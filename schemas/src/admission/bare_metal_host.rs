@@ -1,7 +1,7 @@
 //! Admission rules of BareMetalHost: those of Metal3's webhook (baremetal-operator v0.13) and those of
 //! firstlight's own annotations.
 
-use machinery::cel::url;
+use machinery::url;
 use serde_json::Value;
 
 use super::common::{self, Errors};

@@ -1,7 +1,8 @@
 //! Generates inputs in the structure that a parser expects: deep, wide and repetitive ones, which mutations
 //! of bytes never reach.
 
-use machinery::limits::{MAX_CEL_DEPTH, MAX_DEPTH, MAX_SCHEMA_DEPTH};
+use cel::limits::MAX_CEL_DEPTH;
+use machinery::limits::{MAX_DEPTH, MAX_SCHEMA_DEPTH};
 use machinery::random::Random;
 use serde_json::{Map, Value, json};
 

@@ -1,18 +1,35 @@
 //! The parsers under test, and the checks of their results.
 
+use apiextensions::{CompiledSchema, crd};
+use cel::{Known, Rules};
 use chrono::DateTime;
 use futures::FutureExt;
-use machinery::apply::{self, OneSchema, Reset, Writer};
+use machinery::apply::{self, Reset, Versions, Writer};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::schema::{self, Rule, Schema};
 use machinery::selector::{FieldSelector, LabelSelector};
-use machinery::{cel, crd, decode, patch, protobuf};
+use machinery::{decode, patch, protobuf};
 use registry::{Context, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 use store::{Memory, Store};
 
 use crate::{grammar, packets};
+
+/// A resource with the same schema in all versions, so that a conversion only changes `apiVersion`.
+struct OneSchema<'a>(&'a Schema);
+
+impl Versions for OneSchema<'_> {
+    fn schema(&self, _api_version: &str) -> Option<&Schema> {
+        Some(self.0)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let mut object = object.clone();
+        object["apiVersion"] = api_version.into();
+        Some(object)
+    }
+}
 
 /// Parses an input and describes the form of the result.
 pub type Reader = Box<dyn FnMut(&[u8]) -> String>;
@@ -337,11 +354,11 @@ fn rules(input: &[u8]) -> String {
     let properties = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}},
         "c": {"type": "object", "additionalProperties": {"type": "number"}}}});
     let mut schema = Schema::parse(&properties).unwrap();
-    let (problems, _) = cel::check::problems(&schema, &rule, true);
+    let (problems, _) = cel::problems(&schema, &rule, true);
     schema.rules = vec![rule];
     schema.has_rules = true;
     let value = json!({"a": "x", "b": [1, 2, 3], "c": {"d": 1.5}});
-    cel::validate(&schema, &value, Some(&value), cel::Known::default());
+    Rules::of(&schema).validate(&schema, &value, Some(&value), Known::default());
     problems.first().map_or_else(|| "compiles".into(), |problem| like(&format!("{problem:?}")))
 }
 
@@ -360,13 +377,13 @@ fn crd_schemas(input: &[u8]) -> String {
         }
         Err(error) => like(&error),
     };
-    if let Ok(schema) = Schema::parse(&decoded.value) {
+    if let Ok(schema) = CompiledSchema::parse(&decoded.value) {
         let mut value = object();
         if schema::coerce(&schema, &mut value).is_ok() {
             schema::prune(&schema, &mut value);
             assert!(schema::prune(&schema, &mut value).is_empty(), "nothing unknown is left");
             schema::default(&schema, &mut value);
-            schema::validate(&schema, &value, Some(&value), Vec::new(), cel::Known::default());
+            schema.validate(&value, Some(&value), Vec::new(), Known::default());
         }
     }
     errors

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use machinery::cel::program::{Expected, Program};
+use cel::program::{Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::Value;

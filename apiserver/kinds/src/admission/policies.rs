@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use machinery::cel::program::Expected;
+use cel::limits::MAX_CEL_VARIABLES;
+use cel::program::Expected;
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::limits::MAX_CEL_VARIABLES;
 use machinery::names;
 use serde_json::{Value, json};
 

@@ -25,7 +25,7 @@ pub(crate) static SUBJECT: Subject = Subject {
     },
     warnings: |change, found| {
         if (change.group, change.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition") {
-            found.extend(machinery::crd::format_warnings(change.object, change.old));
+            found.extend(apiextensions::crd::format_warnings(change.object, change.old));
         }
     },
 };

@@ -1,6 +1,6 @@
 //! Compiled `matchConditions`.
 
-use machinery::cel::program::{Answer, Expected, Input, Program};
+use cel::program::{Answer, Expected, Input, Program};
 use serde_json::Value;
 
 /// Compiled `matchConditions`, each with its name.

@@ -1,7 +1,7 @@
 //! Evaluation of ValidatingAdmissionPolicies.
 
+use cel::program::{Answer, Input};
 use kinds::definition::Version;
-use machinery::cel::program::{Answer, Input};
 use machinery::meta;
 use machinery::selector::LabelSelector;
 use machinery::status::Status;

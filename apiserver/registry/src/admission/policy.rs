@@ -1,7 +1,7 @@
 //! Compiled ValidatingAdmissionPolicies and their bindings.
 
+use cel::program::{Expected, Program};
 use kinds::admission::POLICY_VARIABLES;
-use machinery::cel::program::{Expected, Program};
 use serde_json::Value;
 
 use super::conditions::Conditions;

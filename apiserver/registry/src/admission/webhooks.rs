@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use cel::program::Input;
 use futures::future::join_all;
 use kinds::Subresource;
 use kinds::definition::Version;
-use machinery::cel::program::Input;
 use machinery::patch;
 use machinery::status::Status;
 use serde_json::{Value, json};

@@ -1,9 +1,10 @@
 //! Effects of writes of CustomResourceDefinitions: before the write is answered, the resource is served, changed or
 //! removed.
 
+use apiextensions::crd;
 use kinds::Subresource;
 use kinds::definition::from_crd;
-use machinery::{crd, meta};
+use machinery::meta;
 use serde_json::Value;
 
 use super::definitions::{Served, is_crd};

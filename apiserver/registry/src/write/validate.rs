@@ -1,9 +1,11 @@
 //! Validation of an object against its schema and the rules of its kind.
 
+use apiextensions::rules_blocked;
+use cel::Known;
 use kinds::Subresource;
-use machinery::cel::Known;
+use kinds::definition::Structure;
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::{meta, schema};
+use machinery::meta;
 use serde_json::Value;
 
 use super::metadata;
@@ -46,7 +48,10 @@ pub(crate) fn validate(
     if let Some(error) = other_kind(served, object) {
         let mut errors = old.map_or_else(Vec::new, |old| metadata::validate_update(object, old));
         errors.push(error);
-        return schema::validate_beyond_values(&served.version.schema, object, old, errors, known);
+        return match &served.version.schema {
+            Structure::Written(schema) => schema.validate_beyond_values(object, old, errors, known),
+            Structure::Known(_) => errors,
+        };
     }
     let mut errors = match old {
         None => metadata::validate(object, definition.namespaced, strategy),
@@ -80,14 +85,15 @@ pub(crate) fn validate(
         });
         return errors;
     }
+    let Structure::Written(schema) = &served.version.schema else { return errors };
     match (target.subresource, old) {
         (Subresource::Status, Some(_)) => {
-            let mut errors = schema::validate_status(&served.version.schema, object, old, errors, known);
+            let mut errors = schema.validate_status(object, old, errors, known);
             errors.extend(crate::verbs::scale::validate::validate_status(&served.version, object));
             errors
         }
         _ => {
-            let mut errors = schema::validate(&served.version.schema, object, old, errors, known);
+            let mut errors = schema.validate(object, old, errors, known);
             errors.extend(crate::verbs::scale::validate::validate(&served.version, object));
             errors
         }
@@ -112,10 +118,10 @@ pub(crate) fn ratcheted(
     errors: &[FieldError],
 ) -> Vec<String> {
     let served = target.served;
-    let skipped = machinery::schema::rules_blocked(errors);
+    let skipped = rules_blocked(errors);
     if served.definition.built_in || target.subresource == Subresource::Status || skipped {
         return Vec::new();
     }
-    let found = machinery::cel::ratcheted(&served.version.schema, object, old);
-    found.iter().map(ToString::to_string).collect()
+    let Structure::Written(schema) = &served.version.schema else { return Vec::new() };
+    schema.ratcheted(object, old).iter().map(ToString::to_string).collect()
 }

@@ -199,7 +199,7 @@ fn check(name: &str, url: &str, type_name: &str, provider_type: Option<ProviderT
             "name cluster-api must be used with the CoreProvider type (name: {name}, type: {type_name})"
         ));
     }
-    let problems = machinery::schema::names::dns1123_subdomain(name);
+    let problems = machinery::names::dns1123_subdomain(name);
     if !problems.is_empty() {
         return Err(format!("invalid provider name: {}", problems.join("; ")));
     }
@@ -231,7 +231,7 @@ pub fn parse_name(text: &str) -> Result<(String, Option<String>)> {
         [name, version] => (name.to_lowercase(), Some((*version).to_owned())),
         _ => return Err(Error::invalid(form)),
     };
-    let problems = machinery::schema::names::dns1123_label(&name);
+    let problems = machinery::names::dns1123_label(&name);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("{form} and the name should be valid: {}", problems.join("; "))));
     }

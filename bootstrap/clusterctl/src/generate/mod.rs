@@ -101,12 +101,12 @@ async fn current_namespace(connection: &Result<Connection>) -> Result<String> {
 
 /// Sets the options as variables that the template can use.
 fn set_variables(configuration: &mut Configuration, options: &Options, namespace: &str) -> Result<()> {
-    let problems = machinery::schema::names::dns1123_label(namespace);
+    let problems = machinery::names::dns1123_label(namespace);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("invalid target-namespace: {}", problems.join("; "))));
     }
     configuration.set("NAMESPACE", namespace);
-    let problems = machinery::schema::names::dns1123_subdomain(&options.name);
+    let problems = machinery::names::dns1123_subdomain(&options.name);
     if !problems.is_empty() {
         return Err(Error::invalid(format!("invalid cluster name: {}", problems.join("; "))));
     }
