@@ -45,6 +45,10 @@ pub(crate) struct Kind {
     pub(crate) selectable: &'static [&'static str],
     /// What its users are warned of.
     deprecation: Option<&'static str>,
+    /// As [`crate::strategy::Strategy::metadata_repeats`].
+    pub(crate) metadata_repeats: (usize, usize),
+    /// As [`crate::strategy::Strategy::status_repeats_metadata`].
+    pub(crate) status_repeats_metadata: bool,
     /// What its structure does not say.
     pub(crate) rules: Rules,
 }
@@ -77,6 +81,8 @@ pub(crate) const fn kind(
         returns_deleted: false,
         selectable: &[],
         deprecation: None,
+        metadata_repeats: (1, 1),
+        status_repeats_metadata: true,
         rules: NONE,
     }
 }
@@ -150,6 +156,14 @@ impl Kind {
 
     pub(crate) const fn deprecated(self, warning: &'static str) -> Self {
         Self { deprecation: Some(warning), ..self }
+    }
+
+    pub(crate) const fn metadata_repeats(self, content: usize, finalizers: usize) -> Self {
+        Self { metadata_repeats: (content, finalizers), ..self }
+    }
+
+    pub(crate) const fn status_without_metadata(self) -> Self {
+        Self { status_repeats_metadata: false, ..self }
     }
 
     pub(crate) const fn rules(self, rules: Rules) -> Self {

@@ -42,6 +42,7 @@ mod options;
 mod partial;
 mod pods;
 mod query;
+mod read_body;
 mod reads;
 mod refusal;
 mod reply;

@@ -31,6 +31,10 @@ fn no_rules(object: &mut Value) {
 }
 
 impl Strategy for Roles {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (2, 2)
+    }
+
     fn prepare_create(&self, object: &mut Value) {
         no_rules(object);
     }
@@ -107,6 +111,10 @@ fn check_rule(rule: &Value, path: &str, cluster: bool, errors: &mut Vec<FieldErr
 }
 
 impl Strategy for Bindings {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (2, 2)
+    }
+
     fn normalize(&self, object: &mut Value) {
         let Some(map) = object.as_object_mut() else { return };
         let reference = map.entry("roleRef").or_insert_with(|| Value::Object(Map::new()));

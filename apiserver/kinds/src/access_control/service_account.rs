@@ -17,6 +17,10 @@ fn clean(object: &mut Value) {
 }
 
 impl Strategy for ServiceAccounts {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (2, 2)
+    }
+
     fn prepare_create(&self, object: &mut Value) {
         clean(object);
     }

@@ -11,14 +11,14 @@ pub(crate) static SUBJECT: Subject = Subject { kinds: &KINDS, columns: columns::
 
 #[rustfmt::skip]
 static KINDS: [Kind; 6] = [
-    kind(GROUP, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]).cluster().extension().generation().conditional()
+    kind(GROUP, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(webhooks::WEBHOOKS),
-    kind(GROUP, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", &[]).cluster().extension().generation().conditional()
+    kind(GROUP, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(webhooks::WEBHOOKS),
-    kind(GROUP, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", &[]).cluster().status().extension().generation().conditional()
+    kind(GROUP, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", &[]).cluster().status().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(policies::POLICY),
-    kind(GROUP, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional()
+    kind(GROUP, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(policies::BINDING),
-    kind(GROUP, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional(),
-    kind(GROUP, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional(),
+    kind(GROUP, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
+    kind(GROUP, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
 ];

@@ -19,6 +19,6 @@ pub(crate) static SUBJECT: Subject = Subject {
 static KINDS: [Kind; 1] = [
     kind("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]).cluster().status()
         .parts(&[Subresource::Approval])
-        .selectable(&["spec.signerName"])
+        .selectable(&["spec.signerName"]).metadata_repeats(2, 2)
         .rules(signing_request::REQUEST),
 ];

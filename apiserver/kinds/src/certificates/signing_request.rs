@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use machinery::apply::Reset;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::{Value, json};
@@ -22,6 +23,13 @@ pub(crate) const REQUEST: Rules = Rules {
         for part in ["spec", "status"] {
             request[part] = old[part].clone();
         }
+    },
+    reset: |part| match part {
+        Subresource::Status => Some(Reset::Fields(&[&["spec"], &["status", "conditions"]])),
+        Subresource::Approval => Some(Reset::Fields(&[&["spec"], &["status", "certificate"]])),
+        // Neither spec nor status can be changed through the main resource.
+        Subresource::None => Some(Reset::Fields(&[&["spec"], &["status"]])),
+        _ => None,
     },
     requested_by,
     create_refusal: refusal,

@@ -71,6 +71,10 @@ pub(crate) fn check_immutable(object: &Value, old: &Value, fields: &[&str]) -> V
 }
 
 impl Strategy for ConfigMaps {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (2, 2)
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let mut size = 0;

@@ -13,6 +13,10 @@ use crate::strategy::Strategy;
 pub(crate) struct Secrets;
 
 impl Strategy for Secrets {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (2, 2)
+    }
+
     /// Merges `stringData` into `data`, where it takes precedence, and makes a Secret without a type `Opaque`.
     fn normalize(&self, object: &mut Value) {
         let Some(map) = object.as_object_mut() else { return };

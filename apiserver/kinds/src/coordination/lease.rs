@@ -10,6 +10,10 @@ use crate::strategy::Strategy;
 pub(crate) struct Leases;
 
 impl Strategy for Leases {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (1, 0)
+    }
+
     /// Drops the fields of coordinated leader election, a feature that is off by default.
     fn prepare_create(&self, object: &mut Value) {
         drop_coordination(object, &Value::Null);

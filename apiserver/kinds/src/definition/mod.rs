@@ -9,4 +9,4 @@ pub use client_config::{WebhookClientConfig, WebhookTarget};
 pub use conversion::Conversion;
 pub(crate) use from_crd::VERBS;
 pub use from_crd::from_crd;
-pub use resource::{Column, Definition, Object, Scale, Structure, Version};
+pub use resource::{Column, Definition, Scale, Structure, Version};

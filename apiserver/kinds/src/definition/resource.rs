@@ -9,7 +9,6 @@ use std::sync::Arc;
 use apiextensions::CompiledSchema;
 use machinery::schema::Schema;
 use machinery::types::LazySchema;
-use serde_json::Value;
 
 use super::conversion::Conversion;
 use crate::subresource::Subresource;
@@ -145,6 +144,3 @@ impl Definition {
         if self.group.is_empty() { version.to_owned() } else { format!("{}/{version}", self.group) }
     }
 }
-
-/// An object as it is stored: JSON in the storage version.
-pub type Object = Value;

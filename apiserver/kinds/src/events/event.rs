@@ -112,6 +112,10 @@ fn series(object: &Value, errors: &mut Vec<FieldError>) {
 }
 
 impl Strategy for Events {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        if self.strict { (1, 1) } else { (0, 0) }
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = self.basics(object);
         if self.strict {

@@ -10,6 +10,10 @@ use crate::strategy::{Generation, Strategy};
 pub(crate) struct CustomResourceDefinitions;
 
 impl Strategy for CustomResourceDefinitions {
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (1, 0)
+    }
+
     /// Adds a finalizer, which the server removes after it has deleted all custom resources of the definition.
     fn prepare_delete(&self, object: &mut Value) {
         if machinery::meta::is_deleting(object) {

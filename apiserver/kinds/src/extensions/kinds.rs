@@ -32,6 +32,6 @@ pub(crate) static SUBJECT: Subject = Subject {
 
 #[rustfmt::skip]
 static KINDS: [Kind; 1] = [
-    kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional()
+    kind("apiregistration.k8s.io", "APIService", "apiservices", &[]).cluster().status().extension().conditional().metadata_repeats(2, 0)
         .rules(Rules { check_name: machinery::names::path_segment, ..NONE }),
 ];

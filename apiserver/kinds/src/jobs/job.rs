@@ -15,6 +15,7 @@ use crate::workloads::template::labels_of_template;
 
 /// `batch/v1` Job.
 pub(crate) const JOB: Rules = Rules {
+    orphan_warning: Some(ORPHANED_PODS),
     immutable_fields: &["spec.completionMode", "spec.selector", "spec.backoffLimitPerIndex"],
     unknown_field: Some(|field| format!("field label {field:?} not supported for Job")),
     normalize: |object| {
@@ -136,3 +137,7 @@ pub(crate) fn never_always(job: &Value, path: &str) -> Option<FieldError> {
         }
     })
 }
+
+/// The warning for a client that deletes a Job without a propagation policy.
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
+                             to remove them or set propagationPolicy=Orphan to suppress this warning";

@@ -18,6 +18,6 @@ pub(crate) static SUBJECT: Subject = Subject {
 
 #[rustfmt::skip]
 static KINDS: [Kind; 2] = [
-    kind("batch", "CronJob", "cronjobs", &["cj"]).status().all().generation().rules(cron_job::CRON_JOB),
-    kind("batch", "Job", "jobs", &[]).status().all().generation().orphans().selectable(&["status.successful"]).rules(job::JOB),
+    kind("batch", "CronJob", "cronjobs", &["cj"]).status().all().generation().status_without_metadata().rules(cron_job::CRON_JOB),
+    kind("batch", "Job", "jobs", &[]).status().all().generation().orphans().selectable(&["status.successful"]).metadata_repeats(2, 2).rules(job::JOB),
 ];

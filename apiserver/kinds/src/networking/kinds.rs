@@ -17,12 +17,12 @@ pub(crate) static SUBJECT: Subject =
 
 #[rustfmt::skip]
 static KINDS: [Kind; 8] = [
-    kind("", "Endpoints", "endpoints", &["ep"]).create_on_update().deprecated(ENDPOINTS).rules(endpoints::ENDPOINTS),
+    kind("", "Endpoints", "endpoints", &["ep"]).create_on_update().deprecated(ENDPOINTS).metadata_repeats(2, 2).rules(endpoints::ENDPOINTS),
     kind("", "Service", "services", &["svc"]).status().all().create_on_update().returns_deleted()
         .selectable(&["spec.clusterIP", "spec.type"])
         .rules(service::SERVICE),
     kind(GROUP, "Ingress", "ingresses", &["ing"]).status().generation().rules(ingress::INGRESS),
-    kind(GROUP, "IngressClass", "ingressclasses", &[]).cluster().generation().rules(ingress::INGRESS_CLASS),
+    kind(GROUP, "IngressClass", "ingressclasses", &[]).cluster().generation().metadata_repeats(2, 2).rules(ingress::INGRESS_CLASS),
     kind(GROUP, "IPAddress", "ipaddresses", &["ip"]).cluster().selectable(&["spec.parentRef.resource"])
         .rules(Rules { immutable_fields: &["spec.parentRef"], ..NONE }),
     kind(GROUP, "NetworkPolicy", "networkpolicies", &["netpol"]).generation().rules(network_policy::NETWORK_POLICY),

@@ -24,7 +24,7 @@ pub(crate) static SUBJECT: Subject = Subject {
 #[rustfmt::skip]
 static KINDS: [Kind; 2] = [
     kind("", "Node", "nodes", &["no"]).cluster().status().status_from_client().selectable(&["spec.unschedulable"]).rules(node::NODE),
-    kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional().create_on_update()
+    kind("node.k8s.io", "RuntimeClass", "runtimeclasses", &[]).cluster().conditional().create_on_update().metadata_repeats(1, 0)
         .rules(runtime_class::RUNTIME),
 ];
 

@@ -24,6 +24,6 @@ static KINDS: [Kind; 3] = [
         .parts(&[Subresource::EphemeralContainers, Subresource::Resize]).returns_deleted().selectable(&[
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
         "status.phase", "status.podIP", "status.nominatedNodeName",
-    ]).rules(rules::POD),
+    ]).metadata_repeats(2, 2).rules(rules::POD),
     kind("", "PodTemplate", "podtemplates", &[]).generation().returns_deleted().rules(rules::POD_TEMPLATE),
 ];

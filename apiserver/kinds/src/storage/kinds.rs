@@ -12,12 +12,12 @@ pub(crate) static SUBJECT: Subject =
 
 #[rustfmt::skip]
 static KINDS: [Kind; 8] = [
-    kind("", "PersistentVolume", "persistentvolumes", &["pv"]).cluster().status().returns_deleted().rules(volume::VOLUME),
-    kind("", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]).status().returns_deleted().rules(claim::CLAIM),
+    kind("", "PersistentVolume", "persistentvolumes", &["pv"]).cluster().status().returns_deleted().metadata_repeats(2, 2).rules(volume::VOLUME),
+    kind("", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]).status().returns_deleted().metadata_repeats(2, 2).rules(claim::CLAIM),
     kind(GROUP, "CSIDriver", "csidrivers", &[]).cluster().conditional().returns_deleted(),
     kind(GROUP, "CSINode", "csinodes", &[]).cluster().conditional().returns_deleted(),
     kind(GROUP, "CSIStorageCapacity", "csistoragecapacities", &[]).conditional(),
     kind(GROUP, "StorageClass", "storageclasses", &["sc"]).cluster().returns_deleted().rules(class::STORAGE),
     kind(GROUP, "VolumeAttachment", "volumeattachments", &[]).cluster().status().conditional().returns_deleted(),
-    kind(GROUP, "VolumeAttributesClass", "volumeattributesclasses", &["vac"]).cluster().returns_deleted(),
+    kind(GROUP, "VolumeAttributesClass", "volumeattributesclasses", &["vac"]).cluster().returns_deleted().metadata_repeats(2, 2),
 ];

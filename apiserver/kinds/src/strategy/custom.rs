@@ -1,4 +1,4 @@
-//! The strategies of kinds without rules of their own, and constructors for field errors.
+//! The strategies of kinds without rules of their own.
 
 use super::{Generation, Strategy};
 use crate::definition::Definition;
@@ -26,6 +26,10 @@ impl Strategy for Custom {
 
     fn qualified_finalizers(&self) -> bool {
         false
+    }
+
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (1, 0)
     }
 
     fn unknown_field(&self, field: &str) -> String {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use machinery::apply::Reset;
 use machinery::field::FieldError;
 use machinery::{meta, types};
 use serde_json::Value;
@@ -183,6 +184,22 @@ impl Strategy for Known {
 
     fn grace_period(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
         self.kind.rules.grace_period.map(|period| period(object, asked))
+    }
+
+    fn metadata_repeats(&self) -> (usize, usize) {
+        self.kind.metadata_repeats
+    }
+
+    fn status_repeats_metadata(&self) -> bool {
+        self.kind.status_repeats_metadata
+    }
+
+    fn reset(&self, part: Subresource) -> Option<Reset<'static>> {
+        (self.kind.rules.reset)(part)
+    }
+
+    fn orphan_warning(&self) -> Option<&'static str> {
+        self.kind.rules.orphan_warning
     }
 
     fn delete_returns_object(&self) -> bool {

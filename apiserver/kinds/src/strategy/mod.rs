@@ -5,6 +5,7 @@ mod gated;
 pub(crate) mod known;
 pub(crate) mod rules;
 
+use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
@@ -152,6 +153,27 @@ pub trait Strategy: Send + Sync {
 
     /// Returns the reason why the object of that name must never be deleted, or `None` if it may.
     fn undeletable(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// How often the update validation of the kind validates labels, annotations and owners again, and how often finalizers.
+    /// Each repetition repeats the errors. Some kinds validate the whole object again, some only changes, some neither.
+    fn metadata_repeats(&self) -> (usize, usize) {
+        (1, 1)
+    }
+
+    /// Whether the validation of a status update repeats the validation of metadata, too, at most once.
+    fn status_repeats_metadata(&self) -> bool {
+        true
+    }
+
+    /// The fields whose owners the server does not record in a write through `part`, if they differ from the usual ones.
+    fn reset(&self, _part: Subresource) -> Option<Reset<'static>> {
+        None
+    }
+
+    /// The warning for a client that deletes an object without a propagation policy.
+    fn orphan_warning(&self) -> Option<&'static str> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! The rules of a built-in kind that its structure does not express. Each folder of this crate defines them for its kinds.
 
+use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
@@ -46,6 +47,10 @@ pub(crate) struct Rules {
     pub(crate) unknown_field: Option<fn(&str) -> String>,
     /// An object in another version, of kinds whose versions differ by more than their names.
     pub(crate) in_version: Option<fn(Value, &str) -> Value>,
+    /// The fields whose owners the server does not record in a write through a part of the object.
+    pub(crate) reset: fn(Subresource) -> Option<Reset<'static>>,
+    /// The warning for a client that deletes an object without a propagation policy.
+    pub(crate) orphan_warning: Option<&'static str>,
 }
 
 /// Rules that do nothing.
@@ -68,4 +73,6 @@ pub(crate) const NONE: Rules = Rules {
     check_name: machinery::names::dns1123_subdomain,
     unknown_field: None,
     in_version: None,
+    reset: |_| None,
+    orphan_warning: None,
 };

@@ -1,18 +1,17 @@
 //! Deletion of objects: at once, or delayed by finalizers or a grace period.
 
 use chrono::{DateTime, Utc};
-use futures::StreamExt;
-use futures::stream::FuturesOrdered;
 use kinds::Subresource;
 use kinds::strategy::Strategy;
 use machinery::meta;
-use machinery::status::{GroupResource, Status};
+use machinery::status::Status;
 use serde_json::{Value, json};
 
+use super::preconditions::check_preconditions;
 use crate::admission::review::Operation;
-use crate::context::{Context, DeleteOptions, INTERNAL, ListOptions, Propagation};
+use crate::context::{Context, DeleteOptions, INTERNAL, Propagation};
 use crate::registry::Registry;
-use crate::response::{Deleted, Item, List};
+use crate::response::Deleted;
 use crate::storage::document::Document;
 use crate::target::Target;
 use crate::versions::convert;
@@ -24,8 +23,6 @@ const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
-/// Maximum number of concurrent deletions for one `deletecollection`.
-const DELETIONS_AT_ONCE: usize = 32;
 
 impl Registry {
     /// Deletes an object, or marks it as deleted if finalizers or a grace period delay its removal.
@@ -79,8 +76,8 @@ impl Registry {
         let orphans = strategy.orphans_by_default();
         set_finalizers(&mut object, options, orphans);
         let silent = options.orphan_dependents.is_none() && options.propagation.is_none();
-        if orphans && silent && served.definition.kind == "Job" {
-            context.warnings.push(ORPHANED_PODS.to_owned());
+        if orphans && silent {
+            context.warnings.extend(strategy.orphan_warning().map(str::to_owned));
         }
         if let Some(why) = strategy.undeletable(target.name) {
             return Err(Status::forbidden(served.resource(), target.name, why).into());
@@ -117,58 +114,6 @@ impl Registry {
         };
         let object = self.show_unstored(served, document.at(revision)).await?;
         Ok(Deleted::Object { object, accepted: false })
-    }
-
-    /// Deletes the objects that a list selects, and returns the list.
-    ///
-    /// # Errors
-    /// Those of [`Self::list`] and [`Self::delete`].
-    pub async fn delete_collection(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        namespace: &str,
-        options: &DeleteOptions,
-        list: &ListOptions,
-    ) -> Result<List, Status> {
-        let mut list = list.clone();
-        // A real API server lists in pages here, and pages match a given revision exactly.
-        if list.resource_version_match.is_empty() && !matches!(list.resource_version.as_str(), "" | "0") {
-            list.resource_version_match = "Exact".into();
-        }
-        let selected = self.list(context, served, namespace, &list).await?;
-        let single = Context { warnings: Vec::new(), ..context.clone() };
-        // Concurrent deletions share a commit.
-        let mut deletions = FuturesOrdered::new();
-        let mut items = selected.items.iter();
-        loop {
-            while deletions.len() < DELETIONS_AT_ONCE
-                && let Some(item) = items.next()
-            {
-                deletions.push_back(self.delete_item(single.clone(), served, item, options));
-            }
-            let Some((deleted, warnings)) = deletions.next().await else { break };
-            context.warnings.extend(warnings);
-            match deleted {
-                Ok(_) => {}
-                Err(status) if status.reason == "NotFound" => {}
-                Err(status) => return Err(status),
-            }
-        }
-        drop(deletions);
-        Ok(selected)
-    }
-
-    /// Deletes one item and also returns the warnings.
-    async fn delete_item(
-        &self,
-        mut context: Context,
-        served: &Served,
-        item: &Item,
-        options: &DeleteOptions,
-    ) -> (Result<Deleted, Status>, Vec<String>) {
-        let deleted = self.delete(&mut context, served, &item.namespace, &item.name, options).await;
-        (deleted, context.warnings)
     }
 }
 
@@ -222,58 +167,6 @@ fn mark(strategy: &dyn Strategy, object: &mut Value, time: DateTime<Utc>, second
         metadata.insert("generation".into(), (generation + 1).into());
     }
 }
-
-fn check_preconditions(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
-    let definition = &target.served.definition;
-    // Kinds without graceful deletion have different messages.
-    if !target.served.strategy().graceful() {
-        return check_plainly(target, object, options);
-    }
-    let resource = GroupResource { group: &definition.group, resource: &definition.kind };
-    let checks = [
-        (
-            &options.preconditions.uid,
-            meta::uid(object),
-            "UID",
-            "The object might have been deleted and then recreated",
-        ),
-        (
-            &options.preconditions.resource_version,
-            meta::resource_version(object),
-            "ResourceVersion",
-            "The object might have been modified",
-        ),
-    ];
-    for (wanted, found, what, why) in checks {
-        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-            let why = format!(
-                "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {why}"
-            );
-            return Err(Status::conflict(resource, target.name, &why));
-        }
-    }
-    Ok(())
-}
-
-fn check_plainly(target: &Target<'_>, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
-    let checks = [
-        (&options.preconditions.uid, meta::uid(object), "UID"),
-        (&options.preconditions.resource_version, meta::resource_version(object), "ResourceVersion"),
-    ];
-    for (wanted, found, what) in checks {
-        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            );
-            return Err(Status::conflict(target.served.resource(), target.name, &why));
-        }
-    }
-    Ok(())
-}
-
-/// The warning for a client that deletes a Job without a propagation policy.
-const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
-                             to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// Sets the finalizers of the garbage collector according to the requested propagation policy.
 fn set_finalizers(object: &mut Value, options: &DeleteOptions, orphans_by_default: bool) {

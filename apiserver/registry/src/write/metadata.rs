@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use kinds::definition::Definition;
 use kinds::strategy::Strategy;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::{meta, names};
@@ -172,39 +171,6 @@ pub(crate) fn unqualified_finalizers(object: &Value, errors: &mut Vec<FieldError
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             errors.push(invalid(&format!("metadata.finalizers[{index}]"), finalizer, detail));
         }
-    }
-}
-
-/// Returns how often the update validation of the kind validates labels, annotations and owners again, and how often
-/// finalizers, because each repetition repeats the errors. Some kinds validate the whole object again, some only
-/// changes, some neither.
-pub(crate) fn again(definition: &Definition) -> (usize, usize) {
-    if !definition.built_in {
-        return (1, 0);
-    }
-    match (definition.group.as_str(), definition.kind.as_str()) {
-        ("", "Event") | ("policy", "PodDisruptionBudget") => (0, 0),
-        ("admissionregistration.k8s.io" | "apiextensions.k8s.io", _)
-        | ("coordination.k8s.io", "Lease")
-        | ("node.k8s.io", "RuntimeClass") => (1, 0),
-        ("apiregistration.k8s.io", _) => (2, 0),
-        (
-            "",
-            "ConfigMap"
-            | "Endpoints"
-            | "PersistentVolume"
-            | "PersistentVolumeClaim"
-            | "Pod"
-            | "Secret"
-            | "ServiceAccount",
-        )
-        | ("apps", "StatefulSet")
-        | ("batch", "Job")
-        | ("certificates.k8s.io", _)
-        | ("networking.k8s.io", "IngressClass")
-        | ("rbac.authorization.k8s.io", _)
-        | ("storage.k8s.io", "VolumeAttributesClass") => (2, 2),
-        _ => (1, 1),
     }
 }
 

@@ -108,28 +108,19 @@ impl Versions for AllVersions<'_> {
 }
 
 const STATUS: Reset<'_> = Reset::Fields(&[&["status"]]);
-const BOTH: Reset<'_> = Reset::Fields(&[&["spec"], &["status"]]);
 const STATUS_ONLY: Reset<'_> = Reset::AllBut(&[&["status"]]);
 const SPEC: Reset<'_> = Reset::Fields(&[&["spec"]]);
-const SPEC_AND_CONDITIONS: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "conditions"]]);
-const SPEC_AND_CERTIFICATE: Reset<'_> = Reset::Fields(&[&["spec"], &["status", "certificate"]]);
-
-fn is_request(target: &Target<'_>) -> bool {
-    let definition = &target.served.definition;
-    definition.built_in && definition.plural == "certificatesigningrequests"
-}
 
 fn reset(target: &Target<'_>) -> Reset<'static> {
+    if let Some(own) = target.served.strategy().reset(target.subresource) {
+        return own;
+    }
     match target.subresource {
-        Subresource::Status if is_request(target) => SPEC_AND_CONDITIONS,
-        Subresource::Approval => SPEC_AND_CERTIFICATE,
         // For these subresources, a real API server records the owners of all fields that were sent.
         Subresource::EphemeralContainers | Subresource::Resize => Reset::Nothing,
         Subresource::Status if target.served.definition.built_in => SPEC,
         Subresource::Status => STATUS_ONLY,
         Subresource::Scale => Reset::Nothing,
-        // Neither spec nor status of a CertificateSigningRequest can be changed through the main resource.
-        Subresource::None if is_request(target) => BOTH,
         _ if target.served.version.status => STATUS,
         _ => Reset::Nothing,
     }

@@ -4,6 +4,7 @@ use apiextensions::rules_blocked;
 use cel::Known;
 use kinds::Subresource;
 use kinds::definition::Structure;
+use kinds::strategy::Strategy;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::meta;
 use serde_json::Value;
@@ -22,12 +23,11 @@ pub(crate) fn warnings(target: &Target<'_>, object: &Value, old: Option<&Value>)
 }
 
 /// Returns how often the validation of the kind repeats the validation of labels, annotations and owners, and of
-/// finalizers ([`object_meta::again`]). Status updates repeat each at most once.
-fn looks_again(target: &Target<'_>) -> (usize, usize) {
-    let definition = &target.served.definition;
-    let (content, finalizers) = metadata::again(definition);
-    match target.subresource {
-        Subresource::Status if definition.kind == "CronJob" => (0, 0),
+/// finalizers ([`Strategy::metadata_repeats`]). Status updates repeat each at most once.
+fn metadata_repeats(strategy: &dyn Strategy, subresource: Subresource) -> (usize, usize) {
+    let (content, finalizers) = strategy.metadata_repeats();
+    match subresource {
+        Subresource::Status if !strategy.status_repeats_metadata() => (0, 0),
         Subresource::Status => (content.min(1), finalizers.min(1)),
         _ => (content, finalizers),
     }
@@ -60,7 +60,7 @@ pub(crate) fn validate(
         Some(old) => {
             let errors = metadata::validate_update(object, old);
             let mut errors = [errors.clone(), errors].concat();
-            let (content, finalizers) = looks_again(target);
+            let (content, finalizers) = metadata_repeats(strategy, target.subresource);
             // If there are no errors so far, repeated validation finds none.
             let content = if errors.is_empty() { 0 } else { content };
             for _ in 0..content {
