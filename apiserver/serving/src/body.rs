@@ -15,7 +15,7 @@ use crate::connections::Sending;
 /// A response body: empty, bytes in one or more pieces, or a stream.
 pub struct Body {
     inner: Inner,
-    /// Where the body records whether the peer is reading it.
+    /// The place where the body records whether the peer is reading it.
     sending: Option<(Sending, Clock)>,
 }
 

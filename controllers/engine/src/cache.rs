@@ -11,7 +11,7 @@ use crate::names;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::queue::Queue;
 
-/// What happened to an object: appeared (`old` is `None`), changed, or went away (`new` is `None`).
+/// A change of an object. `old` is `None` for a new object, and `new` is `None` for a deleted one.
 pub struct Change<K> {
     /// The object before the change.
     pub old: Option<Arc<K>>,

@@ -309,7 +309,7 @@ impl Inner {
         self.publish(cluster);
     }
 
-    /// Probes the connected cluster; returns when the connection must be made anew.
+    /// Probes the connected cluster. Returns when a new connection is necessary.
     async fn watch_over(&self, cluster: &NamespacedName, connection: &Connection, kubeconfig: &[u8]) {
         let mut next_probe = self.manager.clock().monotonic() + PROBE_INTERVAL;
         loop {

@@ -48,8 +48,8 @@ impl Action {
 
 /// Reconciles objects of one kind.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Reconciles the object named by `request`; an object that no longer exists needs nothing. An error is
-    /// retried with back-off.
+    /// Reconciles the object named by `request`. If the object does not exist, there is nothing to do. An
+    /// error is retried with back-off.
     fn reconcile(&self, request: Request) -> impl Future<Output = Result<Action>> + Send;
 }
 

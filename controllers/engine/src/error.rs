@@ -10,7 +10,7 @@ pub enum Error {
     Api {
         /// The request: verb, kind and name.
         what: String,
-        /// What the client reported.
+        /// The error of the client.
         source: Box<kube::Error>,
     },
     /// An object could not be converted to or from JSON.

@@ -76,8 +76,8 @@ impl State {
         }
     }
 
-    /// Takes the next ready request. Its delayed request is dropped, since the reconcile decides anew when to
-    /// run again.
+    /// Takes the next ready request. Its delayed request is dropped, because the reconcile decides again when
+    /// to run next.
     fn pop(&mut self) -> Option<Request> {
         let request = self.ready.pop_front()?;
         self.queued.remove(&request);

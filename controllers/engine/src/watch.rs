@@ -1,4 +1,5 @@
-//! Keeps a cache current: lists, watches, resumes, and lists again when the server no longer has the history.
+//! Keeps a cache current: lists, watches, resumes, and lists again if the server does not have the history
+//! since the last version.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub(crate) struct Watcher<K: Kind> {
 enum End {
     /// Resume at the last version seen.
     Resume,
-    /// The server no longer has the history.
+    /// The server does not have the history since the last version.
     Expired,
 }
 

@@ -184,7 +184,7 @@ impl store::Disk for Recorder {
     }
 }
 
-/// What happens at a power failure to the accesses after the last sync.
+/// The effect of a power failure on the accesses after the last sync.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
     /// All accesses are lost.

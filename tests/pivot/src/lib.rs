@@ -138,7 +138,7 @@ impl Scene {
     /// A pivot of all objects.
     ///
     /// # Errors
-    /// As [`Scene::pivot_with`].
+    /// Those of [`Scene::pivot_with`].
     pub fn pivot(&self) -> pivot::Result<Pivot> {
         self.pivot_with(Options::default(), None)
     }

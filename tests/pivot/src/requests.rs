@@ -14,10 +14,10 @@ const IDENTITIES: &str = "identities.graphs.test";
 const IDENTITY_PATH: &str = "/apis/graphs.test/v1/identities";
 
 /// Makes the server accept identities and ClusterClasses. Our own admission rules still reject
-/// ClusterClasses, so the definitions are marked as installed by somebody else.
+/// ClusterClasses, so the definitions are marked as installed by another program.
 ///
+/// # Errors
 /// The server rejects a definition.
-/// Where the server refuses.
 pub async fn serve_kinds(place: &Place) -> Result<()> {
     serve_identities(place).await?;
     for kind in ["clusters", "clusterclasses"] {

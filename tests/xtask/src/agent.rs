@@ -17,7 +17,7 @@ const PT_INTERP: u32 = 3;
 /// Builds and compresses the agent. Returns its path.
 ///
 /// # Errors
-/// It does not build, or is not static.
+/// The agent does not build, or is not static.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let has_musl = MUSL_COMPILERS.iter().any(|name| succeeds(name, &["--version"])) && has_target(&musl());
     let (platform, flags) = if has_musl { (musl(), "") } else { (gnu(), "-C target-feature=+crt-static") };

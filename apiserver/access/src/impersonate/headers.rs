@@ -12,8 +12,8 @@ const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// Returns the identity that the `Impersonate-*` headers ask for, with unchanged values; `None` if they name
-/// nobody. An empty user or UID counts as absent, as in kube-apiserver.
+/// Returns the identity that the `Impersonate-*` headers ask for, with unchanged values; `None` if they
+/// contain no user. An empty user or UID counts as absent, as in kube-apiserver.
 ///
 /// If a header were ignored, the request would run with the caller's own permissions. Therefore a header that
 /// cannot be parsed refuses the request.

@@ -79,7 +79,7 @@ struct State {
     next: u64,
 }
 
-/// What to do with a connection now.
+/// The next action for a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Check again after this time.

@@ -22,7 +22,7 @@ use crate::common::{Harness, WIDGETS};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// Blocks in admission of a large object until it is told to go on.
+/// Blocks in admission of a large object until the test lets it continue.
 struct Slow {
     working: AtomicUsize,
     go_on: Mutex<mpsc::Receiver<()>>,

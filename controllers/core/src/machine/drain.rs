@@ -22,7 +22,7 @@ const LISTED: usize = 5;
 pub struct Outcome {
     /// Pods to evict.
     pub evict: Vec<NamespacedName>,
-    /// What the drain waits for, a line per reason; empty if the drain is complete.
+    /// The reasons why the drain is not complete, one line each; empty if it is complete.
     pub messages: Vec<String>,
 }
 

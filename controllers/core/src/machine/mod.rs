@@ -51,7 +51,7 @@ const BY_REFERENCE: &str = "reference";
 const BY_PROVIDER_ID: &str = "providerID";
 const BY_NODE: &str = "node";
 
-/// What is known of the Machine's Node.
+/// The observed state of the Machine's Node.
 #[derive(Debug, Clone, Default)]
 pub enum NodeState {
     /// The workload cluster is not connected.

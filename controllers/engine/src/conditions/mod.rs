@@ -26,7 +26,7 @@ pub const UNKNOWN: &str = "Unknown";
 /// Reason for a source condition that is absent.
 pub const NOT_YET_REPORTED: &str = "NotYetReported";
 
-/// The order of conditions in a status: these first, then any others by name, then [`LAST`].
+/// The order of conditions in a status: these first, then any others by name, then those in `LAST`.
 const ORDER: &[&str] = &[
     "Available",
     "Ready",
