@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hardware::{ata, nvme};
+use metal_erase::{ata, nvme};
 
 use crate::inventory::{Disk, Kind, text};
 
