@@ -153,7 +153,6 @@ const CRATES_WITH_CIRCLES: &[&str] = &[
     "bootstrap/metal/provisioning",
     "bootstrap/pivot",
     "controllers/core",
-    "controllers/metal/bmc",
     "schemas",
     "tests/benches",
     "tests/netboot",

@@ -1,16 +1,13 @@
-//! What every controller can be asked, and which client asks it.
+//! What every controller can be asked.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use machinery::random::Random;
 
-use crate::network::{Network, Sockets};
 use crate::{
-    Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Protocol, Result, Setting,
-    Settings, Subscribed, Subscription, Target, Task, TaskState, Verification, ipmi, limits, redfish,
+    Boot, Error, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings, Subscribed,
+    Subscription, Task, TaskState, limits,
 };
 
 /// A baseboard management controller. What it cannot do is [`Error::Unsupported`].
@@ -77,40 +74,6 @@ pub trait Bmc: Send + Sync {
 
     /// Ends the session at the controller, which has few of them. The client may be used again.
     fn close(&self) -> BoxFuture<'_, ()>;
-}
-
-/// The doors to the outside.
-#[derive(Clone)]
-pub struct Doors {
-    /// Sockets.
-    pub network: Arc<dyn Network>,
-    /// Random numbers, for the keys of IPMI's sessions.
-    pub random: Random,
-}
-
-impl Doors {
-    /// Those of this machine.
-    pub fn system() -> Self {
-        Self { network: Arc::new(Sockets), random: Random::system() }
-    }
-}
-
-/// The client for a target. Nothing is sent yet.
-///
-/// # Errors
-/// Credentials that the protocol cannot carry, options it does not know, or authorities that cannot be read.
-pub fn connect(
-    target: Target,
-    credentials: Credentials,
-    verification: Verification,
-    doors: Doors,
-) -> Result<Arc<dyn Bmc>> {
-    Ok(match target.protocol {
-        Protocol::Redfish => {
-            Arc::new(redfish::Redfish::new(target, credentials, &verification, doors.network)?)
-        }
-        Protocol::Ipmi => Arc::new(ipmi::Ipmi::new(target, credentials, doors)?),
-    })
 }
 
 /// Waits until the controller says that the machine has this power.

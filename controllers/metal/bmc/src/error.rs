@@ -148,11 +148,6 @@ impl Error {
     pub fn is_unsupported(&self) -> bool {
         matches!(self, Self::Unsupported { .. })
     }
-
-    /// Nothing is known of whether the call was done: there was no answer.
-    pub fn is_unanswered(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
-    }
 }
 
 impl Error {

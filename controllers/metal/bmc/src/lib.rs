@@ -5,10 +5,12 @@
 //! what they did not store. [`wake`] holds Wake-on-LAN, for machines that have no such controller.
 
 mod client;
+mod connect;
 mod credentials;
+mod doors;
 mod error;
 pub mod ipmi;
-pub mod limits;
+mod limits;
 mod model;
 pub mod network;
 mod redfish;
@@ -16,8 +18,10 @@ mod target;
 mod tls;
 pub mod wake;
 
-pub use client::{Bmc, Doors, connect, wait_for_power};
+pub use client::{Bmc, wait_for_power};
+pub use connect::connect;
 pub use credentials::{Credentials, Verification};
+pub use doors::Doors;
 pub use error::{Error, Result};
 pub use model::{
     Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,

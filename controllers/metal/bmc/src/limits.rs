@@ -14,8 +14,6 @@ pub const REDIRECTS_MAX: usize = 3;
 pub const GET_ATTEMPTS: u32 = 4;
 /// The longest wait that a `Retry-After` is granted.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
-/// How long an idle connection is kept. Controllers drop them soon, and have few.
-pub const IDLE_MAX: Duration = Duration::from_secs(5);
 /// How many members of a collection are read.
 pub const MEMBERS_MAX: usize = 64;
 

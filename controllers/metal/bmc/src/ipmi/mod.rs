@@ -18,7 +18,7 @@ pub use self::message::read_response;
 use self::cipher::Suite;
 use self::commands::Control;
 use self::fru::Area;
-use self::session::{Failure, Session, Way};
+use self::session::{Failure, Session, Transport};
 use crate::client::Bmc;
 use crate::{
     Boot, Credentials, Doors, Error, FirmwareComponent, Identity, Power, PowerAction, Reset, Result, Setting,
@@ -56,12 +56,12 @@ impl Ipmi {
         let suites = known.map_or_else(|| vec![Suite::Sha256, Suite::Sha1], |suite| vec![suite]);
         let mut last = None;
         for suite in suites {
-            let way = Way::new(&self.doors, &self.target).await?;
+            let transport = Transport::new(&self.doors, &self.target).await?;
             if last.is_none() {
-                way.check_version().await?;
+                transport.check_version().await?;
             }
             let random = self.doors.random.clone();
-            match Session::open(way, random, suite, self.target.privilege, &self.credentials).await {
+            match Session::open(transport, random, suite, self.target.privilege, &self.credentials).await {
                 Ok(session) => {
                     *self.suite.lock() = Some(suite);
                     return Ok(session);

@@ -16,7 +16,7 @@ use crate::{Credentials, Doors, Error, Privilege, Result, Target, limits};
 const RAKP_1: &str = "RAKP 1 (which some controllers do not answer when they do not know the user)";
 
 /// Where the controller is, and the way to it.
-pub(super) struct Way {
+pub(super) struct Transport {
     wire: Box<dyn Datagrams>,
     origin: String,
 }
@@ -35,7 +35,7 @@ impl From<Error> for Failure {
     }
 }
 
-impl Way {
+impl Transport {
     pub(super) async fn new(doors: &Doors, target: &Target) -> Result<Self> {
         let origin = target.origin();
         let wire = doors.network.datagrams(&target.host, target.port).await.map_err(|error| {
@@ -153,7 +153,7 @@ impl Way {
 
 /// A session, open until [`Self::close`].
 pub(super) struct Session {
-    way: Way,
+    transport: Transport,
     keys: Keys,
     console: u32,
     managed: u32,
@@ -167,7 +167,7 @@ pub(super) struct Session {
 impl Session {
     /// Begins a session.
     pub(super) async fn open(
-        way: Way,
+        transport: Transport,
         random: Random,
         suite: Suite,
         privilege: Privilege,
@@ -181,7 +181,7 @@ impl Session {
         let console = identifier.iter().fold(0u32, |number, byte| (number << 8) | u32::from(*byte)).max(1);
         let request = (payload::OPEN_REQUEST, handshake::open_request(1, console, suite));
         let opened = |answer: &[u8]| handshake::read_open(answer, 1, console);
-        let opening = way.step("Open Session", request, payload::OPEN_RESPONSE, opened).await;
+        let opening = transport.step("Open Session", request, payload::OPEN_RESPONSE, opened).await;
         let (managed, suite) = opening.map_err(|failure| match failure {
             // There are controllers that do not answer a proposal that they do not know.
             Failure::Other(error @ Error::TimedOut { .. }) => Failure::Suite(error),
@@ -191,18 +191,18 @@ impl Session {
         let (user, password) = (credentials.username.clone(), credentials.password());
         let request = (payload::RAKP_1, handshake::rakp_1(2, managed, console_random, privilege, &user));
         let second = |answer: &[u8]| handshake::read_rakp_2(answer, 2, console);
-        let (managed_random, guid, code) = way.step(RAKP_1, request, payload::RAKP_2, second).await?;
+        let (managed_random, guid, code) = transport.step(RAKP_1, request, payload::RAKP_2, second).await?;
         let exchange =
             Exchange { suite, console, managed, console_random, managed_random, guid, privilege, user };
         if !exchange.is_known(password, &code) {
-            return Err(way.refused(RAKP_1, Refusal::Password));
+            return Err(transport.refused(RAKP_1, Refusal::Password));
         }
 
         let request = (payload::RAKP_3, exchange.rakp_3(3, password));
         let fourth = |answer: &[u8]| handshake::read_rakp_4(answer, 3, console);
-        let check = way.step("RAKP 3", request, payload::RAKP_4, fourth).await?;
-        let keys = exchange.keys(password, &check).map_err(|refusal| way.refused("RAKP 3", refusal))?;
-        let mut session = Self { way, keys, console, managed, sequence: 0, message: 0, random };
+        let check = transport.step("RAKP 3", request, payload::RAKP_4, fourth).await?;
+        let keys = exchange.keys(password, &check).map_err(|refusal| transport.refused("RAKP 3", refusal))?;
+        let mut session = Self { transport, keys, console, managed, sequence: 0, message: 0, random };
         session.ask(&commands::set_privilege(privilege)).await?;
         Ok(session)
     }
@@ -236,8 +236,8 @@ impl Session {
             }
             _ => None,
         };
-        let (code, data) = self.way.exchange(command.name, make, read).await?;
-        let (call, meaning) = (self.way.call(command.name), message::meaning(code));
+        let (code, data) = self.transport.exchange(command.name, make, read).await?;
+        let (call, meaning) = (self.transport.call(command.name), message::meaning(code));
         match code {
             0 => Ok(data),
             0xd4 => Err(Error::Unauthorized { call, message: meaning.to_owned() }),
@@ -250,7 +250,7 @@ impl Session {
     }
 
     pub(super) fn call(&self, name: &str) -> String {
-        self.way.call(name)
+        self.transport.call(name)
     }
 
     /// Ends the session. One that cannot be ended runs out by itself, within a minute.

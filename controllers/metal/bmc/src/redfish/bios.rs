@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::http::Resource;
-use super::{Redfish, link, members};
+use super::links::{link, members};
+use super::service::Redfish;
 use crate::{Error, Result, Setting, SettingLimits, SettingType, Settings};
 
 /// The settings of a resource. Those without a value, or with one that is not a plain one, are left out.
@@ -122,7 +123,7 @@ impl Redfish {
             None => bios.clone(),
         };
         // iDRAC makes the job that applies the change only when it is told when.
-        let times = super::texts(&bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
+        let times = super::links::texts(&bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
         if times.iter().any(|time| time == "OnReset") {
             body["@Redfish.SettingsApplyTime"] = json!({"ApplyTime": "OnReset"});
         }

@@ -3,8 +3,9 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
+use super::links::texts;
+use super::service::Redfish;
 use super::vendor::Vendor;
-use super::{Redfish, texts};
 use crate::{Boot, BootDevice, BootMode, Error, Persistence, Result, limits};
 
 /// The boot device that the service says is chosen.
@@ -182,9 +183,9 @@ impl Redfish {
         }
     }
 
-    async fn secure_boot_resource(&self) -> Result<super::Resource> {
+    async fn secure_boot_resource(&self) -> Result<super::http::Resource> {
         let system = self.read_system().await?;
-        let path = super::link(&system.body, "/SecureBoot");
+        let path = super::links::link(&system.body, "/SecureBoot");
         let path =
             path.ok_or_else(|| self.unsupported("Secure Boot", "the system has no SecureBoot resource"))?;
         self.http.get(&path).await

@@ -3,7 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Redfish, link};
+use super::links::link;
+use super::service::Redfish;
 use crate::{Error, Result, Subscribed, Subscription};
 
 impl Redfish {

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::http::Resource;
+use super::links::paths;
+use super::service::Redfish;
 use super::vendor::Vendor;
-use super::{Redfish, paths};
 use crate::{Boot, BootDevice, Error, Persistence, Result, limits};
 
 /// iDRAC's attribute that says what is started first.

@@ -3,7 +3,9 @@
 use http::Method;
 use serde_json::json;
 
-use super::{Redfish, link, paths, tasks, text, texts};
+use super::links::{link, paths, text, texts};
+use super::service::Redfish;
+use super::tasks;
 use crate::{Error, FirmwareComponent, Result, Task};
 
 impl Redfish {

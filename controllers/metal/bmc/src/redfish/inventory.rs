@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::links::{link, text};
+use super::service::Redfish;
 use super::vendor::Vendor;
-use super::{Redfish, link, text};
 use crate::{Error, Identity, Result};
 
 /// What the system itself says. Dell's serial number is that of the board: the service tag, which firmware shows as the machine's, is the SKU.

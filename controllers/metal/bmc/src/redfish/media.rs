@@ -4,8 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::http::{Answer, Resource};
+use super::links::link;
 use super::message::names;
-use super::{Redfish, link};
+use super::service::Redfish;
 use crate::{Error, Result, limits};
 
 /// Whether a device takes a CD.

@@ -8,147 +8,25 @@ mod extension;
 mod firmware;
 mod http;
 mod inventory;
+mod links;
 mod media;
 mod message;
 mod power;
+mod service;
 mod tasks;
 mod vendor;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use ::http::Method;
 use futures::future::BoxFuture;
-use serde_json::Value;
-use tokio::sync::OnceCell;
 
-use self::http::{Http, Resource};
-use self::vendor::Vendor;
+pub(crate) use self::service::Redfish;
+
 use crate::client::Bmc;
-use crate::network::Network;
 use crate::{
-    Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings,
-    Subscribed, Subscription, Target, Task, TaskState, Verification, limits,
+    Boot, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings, Subscribed,
+    Subscription, Task, TaskState,
 };
-
-/// The service root.
-const ROOT: &str = "/redfish/v1";
-
-/// A machine behind a Redfish service.
-pub(crate) struct Redfish {
-    http: Http,
-    /// The system's path as the target has it; empty when it is to be found.
-    path: String,
-    root: OnceCell<Value>,
-    system: OnceCell<String>,
-}
-
-impl Redfish {
-    pub(crate) fn new(
-        target: Target,
-        credentials: Credentials,
-        verification: &Verification,
-        network: Arc<dyn Network>,
-    ) -> Result<Self> {
-        let path = target.path.trim_end_matches('/');
-        let path = if path == ROOT { String::new() } else { path.to_owned() };
-        let http = Http::new(&target, credentials, verification, network)?;
-        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
-    }
-
-    /// The service root; read once.
-    async fn root(&self) -> Result<&Value> {
-        self.root.get_or_try_init(|| async { Ok(self.http.get(ROOT).await?.body) }).await
-    }
-
-    /// The path of the system: the target's, or the only one that there is.
-    async fn system_path(&self) -> Result<&str> {
-        let find = || async {
-            if !self.path.is_empty() {
-                return Ok(self.path.clone());
-            }
-            let collection =
-                link(self.root().await?, "/Systems").unwrap_or_else(|| format!("{ROOT}/Systems"));
-            let members = members(&self.http.get(&collection).await?.body);
-            match members.as_slice() {
-                [only] => Ok(only.clone()),
-                several => {
-                    let reason = match several {
-                        [] => "the service has no system".to_owned(),
-                        several => format!("the service has several systems: {}", several.join(", ")),
-                    };
-                    Err(Error::System { call: self.http.call(&Method::GET, &collection), reason })
-                }
-            }
-        };
-        self.system.get_or_try_init(find).await.map(String::as_str)
-    }
-
-    async fn read_system(&self) -> Result<Resource> {
-        self.http.get(self.system_path().await?).await
-    }
-
-    /// The manager of the system: the controller itself.
-    async fn read_manager(&self, system: &Resource) -> Result<Resource> {
-        let managers = system.body.pointer("/Links/ManagedBy").map(paths).unwrap_or_default();
-        let path = match managers.first() {
-            Some(path) => path.clone(),
-            None => {
-                let collection =
-                    link(self.root().await?, "/Managers").unwrap_or_else(|| format!("{ROOT}/Managers"));
-                let found = members(&self.http.get(&collection).await?.body);
-                found
-                    .into_iter()
-                    .next()
-                    .ok_or_else(|| self.unsupported("this", "the service has no manager"))?
-            }
-        };
-        self.http.get(&path).await
-    }
-
-    async fn vendor(&self, system: &Resource) -> Result<Vendor> {
-        Ok(Vendor::of(self.root().await?, &system.body))
-    }
-
-    /// The members of a collection, read one after the other.
-    async fn read_members(&self, collection: &str) -> Result<Vec<Resource>> {
-        let mut found = Vec::new();
-        for path in members(&self.http.get(collection).await?.body).iter().take(limits::MEMBERS_MAX) {
-            found.push(self.http.get(path).await?);
-        }
-        Ok(found)
-    }
-
-    fn unsupported(&self, what: &str, reason: &str) -> Error {
-        let (call, what, reason) = (self.http.origin().to_owned(), what.to_owned(), reason.to_owned());
-        Error::Unsupported { call, what, reason }
-    }
-}
-
-/// The path that a link below `pointer` leads to.
-fn link(body: &Value, pointer: &str) -> Option<String> {
-    body.pointer(pointer)?["@odata.id"].as_str().filter(|path| path.starts_with('/')).map(str::to_owned)
-}
-
-/// The paths of a list of links.
-fn paths(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(|entry| link(entry, "")).collect()
-}
-
-/// The members of a collection.
-fn members(collection: &Value) -> Vec<String> {
-    paths(&collection["Members"])
-}
-
-/// A list of texts.
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
-}
-
-/// A text, or nothing.
-fn text(body: &Value, pointer: &str) -> String {
-    body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
-}
 
 impl Bmc for Redfish {
     fn power(&self) -> BoxFuture<'_, Result<Power>> {

@@ -3,7 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Redfish, link, texts};
+use super::links::{link, texts};
+use super::service::Redfish;
 use crate::{Power, PowerAction, Reset, Result};
 
 /// Whether the machine runs. One that is about to stop still does.

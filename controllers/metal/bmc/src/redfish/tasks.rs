@@ -4,8 +4,9 @@ use http::Method;
 use serde_json::Value;
 
 use super::http::Answer;
+use super::links::link;
 use super::message::message;
-use super::{Redfish, link};
+use super::service::Redfish;
 use crate::{Error, Result, Task, TaskState, limits};
 
 /// What an answer about a task says. A monitor answers 202 for as long as the task runs, then with the outcome; a task or a job
