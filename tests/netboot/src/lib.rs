@@ -4,6 +4,7 @@
 //! not work. Everything lives in the network namespace of the process (`cargo xtask netboot` makes one), so that nothing of the host's
 //! network is touched, and what is left over ends with it.
 
+mod assets;
 pub mod calls;
 pub mod console;
 pub mod dnsmasq;

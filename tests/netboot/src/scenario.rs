@@ -1,11 +1,12 @@
 //! What every scenario has: a lab, a server, and a way to wait for a host that shows everything when it does not come.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
+use crate::assets::assets;
 use crate::images::{self, Image};
 use crate::lab::Lab;
 use crate::machine::{Design, Firmware, Machine};
@@ -24,11 +25,6 @@ pub struct Scenario {
     pub lab: Lab,
     /// The server.
     pub server: Server,
-}
-
-/// The files that machines boot, which `tests/netboot/install-tools` put there.
-pub fn assets() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/netboot")
 }
 
 impl Scenario {

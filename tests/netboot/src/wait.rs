@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+/// For each step of a scenario. Machines take seconds; a loaded processor takes many times as long.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
+
 /// How often a condition is looked at. Virtual machines tell nobody when they have come further.
 const INTERVAL: Duration = Duration::from_millis(100);
 

@@ -155,7 +155,6 @@ const CRATES_WITH_CIRCLES: &[&str] = &[
     "controllers/core",
     "schemas",
     "tests/benches",
-    "tests/netboot",
 ];
 
 #[test]

@@ -4,11 +4,11 @@ use anyhow::{Context as _, Result, ensure};
 
 use serde_json::json;
 
-use super::DEADLINE;
 use crate::dnsmasq::{DNSMASQ, Dnsmasq};
 use crate::machine::{Boot, Design, Firmware, Machine};
 use crate::relay::{FAR, NETWORK, Relay};
 use crate::scenario::{IPXE, Scenario};
+use crate::wait::DEADLINE;
 
 /// Beside a dnsmasq: not started as a full server unless told, and as a proxy a machine with UEFI's PXE and one with BIOS are provisioned at once.
 pub async fn proxy() -> Result<()> {

@@ -3,12 +3,12 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::{DEADLINE, redfish};
+use super::redfish;
 use crate::images::Image;
 use crate::lab::run;
 use crate::machine::{Design, Firmware};
 use crate::scenario::{Scenario, starts_with_partitions};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 /// Bytes a second that the disk writes: an image takes so long that there is time to disturb it.
 const DISK_SPEED: u64 = 4 << 20;

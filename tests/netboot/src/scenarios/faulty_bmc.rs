@@ -3,10 +3,11 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{DEADLINE, redfish};
+use super::redfish;
 use crate::machine::Firmware;
 use crate::redfish::{Fault, Order};
 use crate::scenario::Scenario;
+use crate::wait::DEADLINE;
 
 /// What goes wrong, always, until the host says so: the request, how, and a part of what the host says.
 fn faults() -> Vec<(&'static str, &'static str, Fault, &'static str)> {

@@ -13,10 +13,9 @@ use netboot::agents::endorsement::Endorsements;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-use super::DEADLINE;
 use crate::machine::{Boot, Firmware, Machine};
 use crate::scenario::{IPXE, Scenario, is_asked};
-use crate::wait::until;
+use crate::wait::{DEADLINE, until};
 
 /// Bytes of the NVMe disk: too few for a root disk.
 const NVME: usize = 64 << 20;

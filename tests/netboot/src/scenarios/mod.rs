@@ -15,13 +15,8 @@ mod redfish;
 mod secure_boot;
 mod tutorial;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use futures::future::BoxFuture;
-
-/// For each step of a scenario. Machines take seconds; a loaded processor takes many times as long.
-const DEADLINE: Duration = Duration::from_secs(300);
 
 /// One scenario.
 pub struct Named {
