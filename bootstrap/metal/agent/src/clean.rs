@@ -2,10 +2,10 @@
 
 use std::io;
 
+use agent_protocol::Erase;
 use anyhow::{Context, Result, ensure};
 
 use crate::disk::Disk;
-use crate::protocol::Erase;
 
 /// Partition tables, and the signatures of file systems, RAID and LVM, stand within so many bytes of an end of a disk or partition.
 const END: u64 = 2 << 20;

@@ -33,8 +33,8 @@ pub fn by_itself(disk: &Disk, root: &Path, telling: &Telling<'_>) -> Result<Opti
         Kind::Nvme => {
             let device = open(disk)?;
             let mut device = &device;
-            let ways = nvme::offers(&mut device)?;
-            if ways.is_empty() {
+            let methods = nvme::offers(&mut device)?;
+            if methods.is_empty() {
                 return Ok(None);
             }
             let namespace = disk.name.strip_prefix("/dev/").unwrap_or(&disk.name);
@@ -42,7 +42,7 @@ pub fn by_itself(disk: &Disk, root: &Path, telling: &Telling<'_>) -> Result<Opti
             let namespace = namespace
                 .and_then(|text| text.parse().ok())
                 .context("the kernel does not tell the namespace's number")?;
-            of_nvme(&mut device, namespace, &ways, telling).map(|way| Some(way.name()))
+            of_nvme(&mut device, namespace, &methods, telling).map(|method| Some(method.name()))
         }
         Kind::Hdd | Kind::Ssd if disk.vendor.as_deref() == Some(ATA) => {
             let device = open(disk)?;
@@ -61,26 +61,30 @@ fn open(disk: &Disk) -> Result<File> {
 fn of_nvme(
     device: &mut dyn nvme::Controller,
     namespace: u32,
-    ways: &[nvme::Way],
+    methods: &[nvme::EraseMethod],
     telling: &Telling<'_>,
-) -> Result<nvme::Way> {
+) -> Result<nvme::EraseMethod> {
     let mut failed = Vec::new();
-    for way in ways {
-        (telling.progress)(way.name(), 0, 0);
-        match nvme::erase(device, namespace, *way).and_then(|()| sanitized(device, *way, telling)) {
-            Ok(()) => return Ok(*way),
-            Err(error) => failed.push(format!("{}: {error:#}", way.name())),
+    for method in methods {
+        (telling.progress)(method.name(), 0, 0);
+        match nvme::erase(device, namespace, *method).and_then(|()| sanitized(device, *method, telling)) {
+            Ok(()) => return Ok(*method),
+            Err(error) => failed.push(format!("{}: {error:#}", method.name())),
         }
     }
     bail!("{}", failed.join("; "))
 }
 
-fn sanitized(device: &mut dyn nvme::Controller, way: nvme::Way, telling: &Telling<'_>) -> Result<()> {
-    if !matches!(way, nvme::Way::SanitizeCrypto | nvme::Way::SanitizeBlocks) {
+fn sanitized(
+    device: &mut dyn nvme::Controller,
+    method: nvme::EraseMethod,
+    telling: &Telling<'_>,
+) -> Result<()> {
+    if !matches!(method, nvme::EraseMethod::SanitizeCrypto | nvme::EraseMethod::SanitizeBlocks) {
         return Ok(());
     }
     while let Some(done) = nvme::sanitized(device)? {
-        (telling.progress)(way.name(), done.into(), 1 << 16);
+        (telling.progress)(method.name(), done.into(), 1 << 16);
         (telling.wait)(ASK)?;
     }
     Ok(())
@@ -91,10 +95,10 @@ fn of_ata(port: &mut dyn ata::Port, telling: &Telling<'_>) -> Result<Option<&'st
     if !known.supported {
         return Ok(None);
     }
-    let way = if known.enhanced { "ATA secure erase (enhanced)" } else { "ATA secure erase" };
-    (telling.progress)(&format!("{way}, {} minutes as the disk says", known.minutes), 0, 0);
-    ata::erase(port).context(way)?;
-    Ok(Some(way))
+    let method = if known.enhanced { "ATA secure erase (enhanced)" } else { "ATA secure erase" };
+    (telling.progress)(&format!("{method}, {} minutes as the disk says", known.minutes), 0, 0);
+    ata::erase(port).context(method)?;
+    Ok(Some(method))
 }
 
 #[cfg(test)]
@@ -130,15 +134,15 @@ mod tests {
 
     #[test]
     fn the_next_way_is_tried_and_what_failed_is_told() {
-        use nvme::Way::{Format, SanitizeBlocks};
+        use nvme::EraseMethod::{Format, SanitizeBlocks};
         let said = RefCell::new(Vec::new());
         let telling = Telling {
-            progress: &|way, done, total| said.borrow_mut().push((way.to_owned(), done, total)),
+            progress: &|method, done, total| said.borrow_mut().push((method.to_owned(), done, total)),
             wait: &|_| Ok(()),
         };
         let mut controller = Controller::default();
-        let way = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap();
-        assert_eq!(way, SanitizeBlocks);
+        let method = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap();
+        assert_eq!(method, SanitizeBlocks);
         assert_eq!(said.borrow().last(), Some(&(SanitizeBlocks.name().to_owned(), 0x4000, 1 << 16)));
         assert_eq!(controller.told, [6, 0x80, 0x84, 2, 2, 2]);
         let mut controller = Controller { fails: true, ..Controller::default() };

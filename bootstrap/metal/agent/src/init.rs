@@ -30,7 +30,7 @@ const MOUNTS: &[(&str, &str, &str)] = &[
 /// Between two starts of the agent's work after a panic.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Whether this process is the first of a machine that was booted with an initramfs of [`crate::protocol::Configuration`]. In a container
+/// Whether this process is the first of a machine that was booted with an initramfs of [`agent_protocol::Configuration`]. In a container
 /// a program is the first process too, but it has no configuration of an agent.
 pub fn is_init() -> bool {
     std::process::id() == 1 && Path::new(CONFIGURATION).exists()

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use agent_protocol::{Configuration, Enrolment};
 use anyhow::{Context, Result, ensure};
 
 use crate::network::{Attached, Fixed, interfaces};
-use crate::protocol::{Configuration, Enrolment};
 
 /// Where the initramfs has the configuration.
 pub const CONFIGURATION: &str = "/etc/firstlight/agent.json";

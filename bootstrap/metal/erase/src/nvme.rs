@@ -57,7 +57,7 @@ impl Controller for &File {
 
 /// How a disk can erase itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum EraseMethod {
     /// `Format NVM` that forgets the key of what is encrypted on the disk.
     FormatCrypto,
     /// `Format NVM` that erases the user's data.
@@ -68,7 +68,7 @@ pub enum Way {
     SanitizeBlocks,
 }
 
-impl Way {
+impl EraseMethod {
     /// As people say it.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,19 +81,19 @@ impl Way {
 }
 
 /// The ways that a controller says it has, from what `Identify` tells of it.
-pub fn ways(controller: &[u8; IDENTIFIED]) -> Vec<Way> {
+pub fn methods(controller: &[u8; IDENTIFIED]) -> Vec<EraseMethod> {
     // OACS, FNA and SANICAP.
     let has_format = controller[256] & 0b10 != 0;
     let has_key = controller[524] & 0b100 != 0;
     let sanitize = controller[328];
     [
-        (has_format && has_key, Way::FormatCrypto),
-        (has_format, Way::Format),
-        (sanitize & 0b01 != 0, Way::SanitizeCrypto),
-        (sanitize & 0b10 != 0, Way::SanitizeBlocks),
+        (has_format && has_key, EraseMethod::FormatCrypto),
+        (has_format, EraseMethod::Format),
+        (sanitize & 0b01 != 0, EraseMethod::SanitizeCrypto),
+        (sanitize & 0b10 != 0, EraseMethod::SanitizeBlocks),
     ]
     .into_iter()
-    .filter_map(|(has, way)| has.then_some(way))
+    .filter_map(|(has, method)| has.then_some(method))
     .collect()
 }
 
@@ -101,8 +101,8 @@ pub fn ways(controller: &[u8; IDENTIFIED]) -> Vec<Way> {
 ///
 /// # Errors
 /// It does not say who it is.
-pub fn offers(controller: &mut dyn Controller) -> Result<Vec<Way>> {
-    Ok(ways(&identify(controller, 0, OF_CONTROLLER)?))
+pub fn offers(controller: &mut dyn Controller) -> Result<Vec<EraseMethod>> {
+    Ok(methods(&identify(controller, 0, OF_CONTROLLER)?))
 }
 
 /// Erases the namespace `namespace`, or, with `Sanitize`, all that the controller has. `Format NVM` is over when this returns; of `Sanitize`
@@ -110,17 +110,17 @@ pub fn offers(controller: &mut dyn Controller) -> Result<Vec<Way>> {
 ///
 /// # Errors
 /// The disk refuses: with what status.
-pub fn erase(controller: &mut dyn Controller, namespace: u32, way: Way) -> Result<()> {
-    match way {
-        Way::FormatCrypto | Way::Format => {
-            let word = format_word(&identify(controller, namespace, OF_NAMESPACE)?, way);
+pub fn erase(controller: &mut dyn Controller, namespace: u32, method: EraseMethod) -> Result<()> {
+    match method {
+        EraseMethod::FormatCrypto | EraseMethod::Format => {
+            let word = format_word(&identify(controller, namespace, OF_NAMESPACE)?, method);
             let command =
                 Command { opcode: FORMAT, namespace, words: [word, 0, 0, 0, 0, 0], timeout: FORMAT_TIME };
             done(controller, &command, &mut [])
         }
-        Way::SanitizeCrypto | Way::SanitizeBlocks => {
+        EraseMethod::SanitizeCrypto | EraseMethod::SanitizeBlocks => {
             // Action 4 and 2; without "allow unrestricted sanitize exit", so that a disk that failed says so until it is tried again.
-            let action = if way == Way::SanitizeCrypto { 4 } else { 2 };
+            let action = if method == EraseMethod::SanitizeCrypto { 4 } else { 2 };
             let command =
                 Command { opcode: SANITIZE, namespace: 0, words: [action, 0, 0, 0, 0, 0], timeout: ANSWER };
             done(controller, &command, &mut [])
@@ -129,12 +129,12 @@ pub fn erase(controller: &mut dyn Controller, namespace: u32, way: Way) -> Resul
 }
 
 /// The first word of `Format NVM` that keeps the namespace's blocks as they are: its format, its metadata, its protection.
-fn format_word(namespace: &[u8; IDENTIFIED], way: Way) -> u32 {
+fn format_word(namespace: &[u8; IDENTIFIED], method: EraseMethod) -> u32 {
     let (size, protection) = (u32::from(namespace[26]), u32::from(namespace[29]));
     // FLBAS: bits 3:0 and 6:5 are the format's number, bit 4 says that metadata goes with the data. DPS: bits 2:0 the type, bit 3 the place.
     let (low, metadata, high) = (size & 0x0f, size >> 4 & 1, size >> 5 & 0b11);
     let (kind, first) = (protection & 0b111, protection >> 3 & 1);
-    let erase = if way == Way::FormatCrypto { 2 } else { 1 };
+    let erase = if method == EraseMethod::FormatCrypto { 2 } else { 1 };
     low | metadata << 4 | kind << 5 | first << 8 | erase << 9 | high << 12
 }
 
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn what_a_disk_offers() {
-        use Way::*;
-        let cases: [(u8, u8, u8, &[Way]); 4] = [
+        use EraseMethod::*;
+        let cases: [(u8, u8, u8, &[EraseMethod]); 4] = [
             (0, 4, 0, &[]),
             (2, 0, 0, &[Format]),
             (2, 4, 3, &[FormatCrypto, Format, SanitizeCrypto, SanitizeBlocks]),
@@ -235,14 +235,14 @@ mod tests {
     fn blocks_stay_as_they_were_formatted() {
         // FLBAS, DPS, the way, and the word.
         let cases = [
-            (0, 0, Way::Format, 1 << 9),
-            (2, 0, Way::FormatCrypto, 2 << 9 | 2),
-            (0b0111_0001, 0b1010, Way::Format, 1 << 9 | 1 | 1 << 4 | 2 << 5 | 1 << 8 | 3 << 12),
+            (0, 0, EraseMethod::Format, 1 << 9),
+            (2, 0, EraseMethod::FormatCrypto, 2 << 9 | 2),
+            (0b0111_0001, 0b1010, EraseMethod::Format, 1 << 9 | 1 | 1 << 4 | 2 << 5 | 1 << 8 | 3 << 12),
         ];
-        for (size, protection, way, expected) in cases {
+        for (size, protection, method, expected) in cases {
             let mut disk = disk(2, 4, 0);
             (disk.namespace[26], disk.namespace[29]) = (size, protection);
-            erase(&mut disk, 7, way).unwrap();
+            erase(&mut disk, 7, method).unwrap();
             let [told] = disk.told.as_slice() else { panic!("{:?}", disk.told) };
             assert_eq!((told.opcode, told.namespace, told.words[0]), (FORMAT, 7, expected));
         }
@@ -252,14 +252,14 @@ mod tests {
     fn a_disk_that_refuses_says_how() {
         let mut disk = disk(2, 0, 0);
         disk.status = 0x4005;
-        let error = erase(&mut disk, 1, Way::Format).unwrap_err().to_string();
+        let error = erase(&mut disk, 1, EraseMethod::Format).unwrap_err().to_string();
         assert!(error.contains("0x80") && error.contains("0x005"), "{error}");
     }
 
     #[test]
     fn how_far_sanitize_is() {
         let mut disk = disk(0, 0, 3);
-        erase(&mut disk, 1, Way::SanitizeBlocks).unwrap();
+        erase(&mut disk, 1, EraseMethod::SanitizeBlocks).unwrap();
         assert_eq!((disk.told[0].opcode, disk.told[0].words[0]), (SANITIZE, 2));
         let cases = [(1, Some(None)), (4, Some(None)), (2, Some(Some(0x1234))), (3, None), (0, None)];
         for (state, expected) in cases {

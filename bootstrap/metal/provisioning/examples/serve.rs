@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use machinery::clock::Clock;
 use machinery::random::Random;
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
-use netboot::dhcp4::plan::Mode;
-use netboot::directory::Memory;
-use netboot::machine::{Boot, Machine};
-use netboot::{Configuration, Doors, InterfaceConfiguration};
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::dhcp4::plan::Mode;
+use metal_boot::machine::{Boot, Machine};
+use metal_boot::services::InterfaceConfiguration;
+use metal_boot::table::MachineTable;
+use metal_provisioning::{Configuration, Doors};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,15 +37,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         interface.mode = Some(Mode::Proxy);
     }
     let boot_from = if path().is_some() { Boot::Disk } else { Boot::Agent };
-    let directory = Memory::default();
+    let directory = MachineTable::default();
     directory.set_others(Machine { known: true, boot: boot_from, ..Machine::default() });
     let configuration = Configuration {
         interfaces: vec![interface],
         boot,
         images: Some(std::env::current_dir()?),
         leases: std::env::current_dir()?.join("leases"),
-        http_port: netboot::HTTP_PORT,
-        https_port: netboot::HTTPS_PORT,
+        http_port: metal_provisioning::HTTP_PORT,
+        https_port: metal_provisioning::HTTPS_PORT,
         tls: None,
     };
     let doors = Doors {
@@ -53,7 +54,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         directory: Arc::new(directory),
         kube: None,
     };
-    let handle = netboot::start(configuration, doors).await?;
+    let handle = metal_provisioning::start(configuration, doors).await?;
     tokio::signal::ctrl_c().await?;
     handle.stop().await;
     Ok(())

@@ -1,31 +1,17 @@
-//! What a machine needs to start over the network: DHCP, router advertisements, TFTP, HTTP boot, boot images, metadata.
+//! What machines are given once firmware has loaded something of ours: boot files and scripts over HTTP, images, metadata, virtual media, and
+//! what their agents are told. Who the machines are comes from the API ([`directory`]).
 //!
-//! [`start()`] opens all services on the interfaces that are named, and on no others. Packets are read and answered by pure functions;
-//! what is known of machines comes from a [`machine::Directory`].
+//! [`start()`] opens all services on the interfaces that are named, and on no others: those of `metal-boot`, and HTTP.
 
 pub mod agents;
-pub mod boot_files;
-pub mod client;
-pub mod dhcp4;
-pub mod dhcp6;
 pub mod directory;
-pub mod error;
+mod fingerprint;
+mod handover;
 pub mod http;
-pub mod image;
 pub mod limits;
-pub mod mac;
-pub mod machine;
 pub mod media;
 pub mod metadata;
-pub mod network;
 pub mod personal;
-pub mod router;
-pub mod shares;
 mod start;
-pub mod tftp;
 
-pub use error::Error;
-pub use mac::MacAddress;
-pub use start::{
-    Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, InterfaceConfiguration, TFTP_PORT, start,
-};
+pub use start::{Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, start};

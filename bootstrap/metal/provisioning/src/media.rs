@@ -7,15 +7,17 @@ use anyhow::{Context as _, Result};
 use engine::{Manager, NamespacedName, Objects};
 use http::{Request, Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::personal::PersonalFile;
+use metal_boot::pieces::{Piece, Pieces};
+use metal_images::iso;
 use schemas::metal3::PreprovisioningImage;
 
-use crate::boot_files::BootFiles;
-use crate::client::Processor;
 use crate::directory::Kube;
+use crate::fingerprint::fingerprint;
 use crate::http::file::{self, Body};
-use crate::http::listener::fingerprint;
-use crate::image::{Piece, Pieces, iso};
-use crate::personal::{self, Made};
+use crate::personal;
 
 /// Where they are over HTTP; [`metal::preprovisioning::path`] follows.
 pub const FOLDER: &str = "/boot/media";
@@ -91,12 +93,12 @@ fn cd(boot: &BootFiles, architecture: Option<&str>, arguments: Option<String>) -
     let none = || format!("nothing to boot for {name}");
     let own =
         arguments.as_deref().map(|arguments| personal::unified(boot, processor, arguments)).transpose()?;
-    let Made { content, tag } = match own.flatten() {
+    let PersonalFile { content, tag } = match own.flatten() {
         Some(made) => made,
         None => {
             let mut content = Pieces::default();
             content.push(Piece::file(boot.unified.get(&processor).with_context(none)?)?);
-            Made { content, tag: String::new() }
+            PersonalFile { content, tag: String::new() }
         }
     };
     let image = iso::assemble(content, name)?;

@@ -8,14 +8,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::machine::{Boot, Directory};
+use metal_boot::offer::unified_name;
+use metal_boot::personal::{PersonalFile, PersonalFiles};
+use metal_boot::pieces::{Piece, Pieces};
+use metal_images::uki;
 
 use crate::agents::Agents;
-use crate::boot_files::BootFiles;
-use crate::client::Processor;
-use crate::dhcp4::boot::unified_name;
-use crate::http::listener::fingerprint;
-use crate::image::{Piece, Pieces, uki};
-use crate::machine::{Boot, Directory};
+use crate::fingerprint::fingerprint;
 
 /// The kernel takes no longer line of arguments.
 const ARGUMENTS: usize = 2047;
@@ -37,17 +41,9 @@ pub struct Personal {
     pub agents: Arc<Agents>,
 }
 
-/// A file of one machine, and what tells it from one with other content.
-pub struct Made {
-    /// The file.
-    pub content: Pieces,
-    /// Another one when the file is.
-    pub tag: String,
-}
-
 impl Personal {
     /// The file with that name for the machine at `client`; `None` when it has none of its own, so that the one of all machines is meant.
-    pub async fn find(&self, name: &str, client: IpAddr) -> Option<Made> {
+    pub async fn find(&self, name: &str, client: IpAddr) -> Option<PersonalFile> {
         let processor = [Processor::X86_64, Processor::Aarch64];
         let processor = processor.into_iter().find(|processor| unified_name(*processor) == name);
         let file = name.rsplit('/').next().unwrap_or(name);
@@ -80,11 +76,21 @@ impl Personal {
     }
 }
 
+impl PersonalFiles for Personal {
+    fn find<'a>(&'a self, name: &'a str, client: IpAddr) -> BoxFuture<'a, Option<PersonalFile>> {
+        self.find(name, client).boxed()
+    }
+
+    fn is_known(&self, client: IpAddr) -> bool {
+        self.agents.is_known(client)
+    }
+}
+
 /// The unified image with these arguments; `None` where the site has signed it, so that nothing can be added.
 ///
 /// # Errors
 /// A file cannot be read, the arguments are too long.
-pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Result<Option<Made>> {
+pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Result<Option<PersonalFile>> {
     let (Some(stub), Some(whole)) = (boot.stubs.get(&processor), boot.unified.get(&processor)) else {
         return Ok(None);
     };
@@ -110,7 +116,7 @@ pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Resul
 }
 
 /// The arguments in the file at `path`, one line, and the token.
-fn with_token(path: &Path, token: &str) -> Result<Made> {
+fn with_token(path: &Path, token: &str) -> Result<PersonalFile> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = format!("{} firstlight.token={token}\n", text.trim_end());
     let mut content = Pieces::default();
@@ -118,10 +124,10 @@ fn with_token(path: &Path, token: &str) -> Result<Made> {
     Ok(made(content, &text))
 }
 
-fn made(content: Pieces, arguments: &str) -> Made {
+fn made(content: Pieces, arguments: &str) -> PersonalFile {
     // What all machines boot changes with a start of the server only, and then its length nearly always does.
     let tag = format!("{:x}-{}", content.len(), &fingerprint(arguments.as_bytes())[..32]);
-    Made { content, tag }
+    PersonalFile { content, tag }
 }
 
 #[cfg(test)]

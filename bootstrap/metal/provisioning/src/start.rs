@@ -1,68 +1,36 @@
 //! Starts all services.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use engine::Manager;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use metal_boot::Error;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::dhcp4::server::Addresses;
+use metal_boot::machine::Directory;
+use metal_boot::network::{self, Interface};
+use metal_boot::personal::PersonalFiles;
+use metal_boot::services::{InterfaceConfiguration, Services, Shared};
 use rustls::ServerConfig;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
-use crate::boot_files::BootFiles;
-use crate::dhcp4::boot::Offer;
-use crate::dhcp4::plan::{Link, Mode};
-use crate::dhcp4::server::Addresses;
-use crate::dhcp4::subnet::Subnet;
 use crate::directory::Kube;
-use crate::error::Error;
 use crate::http::listener::Listener;
 use crate::http::site::Site;
-use crate::machine::Directory;
 use crate::media::Media;
 use crate::metadata::Metadata;
-use crate::network::{self, Interface};
 use crate::personal::Personal;
-use crate::{dhcp4, dhcp6, router, tftp};
 
 /// The port of HTTP, unless another one is given.
 pub const HTTP_PORT: u16 = 8080;
-/// The port of TFTP.
-pub const TFTP_PORT: u16 = 69;
 /// The port of HTTPS, unless another one is given.
 pub const HTTPS_PORT: u16 = 8443;
-
-/// What is served on an interface.
-#[derive(Clone, Debug)]
-pub struct InterfaceConfiguration {
-    /// Its name.
-    pub name: String,
-    /// Whom addresses are given. None: nobody, and nothing but HTTP is served, to machines that start from virtual media.
-    pub mode: Option<Mode>,
-    /// The networks that addresses are given in: that of the interface, and those behind relays. None: that of the interface, whose
-    /// upper half is given away.
-    pub subnets: Vec<Subnet>,
-    /// A network of 64 bits in which addresses of IPv6 are given.
-    pub prefix_v6: Option<Ipv6Addr>,
-    /// Start as a full server although another one answers.
-    pub beside_other_server: bool,
-}
-
-impl InterfaceConfiguration {
-    /// Full service on the interface `name`, addresses from the upper half of its network.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            mode: Some(Mode::Full),
-            subnets: vec![],
-            prefix_v6: None,
-            beside_other_server: false,
-        }
-    }
-}
 
 /// What is served.
 #[derive(Clone)]
@@ -162,7 +130,17 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         directory: doors.directory.clone(),
         agents,
     });
-    let site = Arc::new(Site {
+    let shared = Shared {
+        boot: configuration.boot.clone(),
+        tftp: tftp.clone(),
+        http_port: configuration.http_port,
+        addresses,
+        directory: doors.directory.clone(),
+        personal: personal.clone().map(|personal| Arc::new(personal) as Arc<dyn PersonalFiles>),
+        clock: doors.clock.clone(),
+        random: doors.random.clone(),
+    };
+    let site = Site {
         personal,
         metadata,
         media,
@@ -173,191 +151,66 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         directory: doors.directory.clone(),
         http_port: configuration.http_port,
         https_port: configuration.tls.is_some().then_some(configuration.https_port),
-    });
-    let mut starting =
-        Starting { configuration: &configuration, doors: &doors, site, handle, open: Open::default() };
+    };
+    let mut open = Open::default();
     for interface in &configuration.interfaces {
-        starting.interface(interface).await?;
+        open.interface(interface, &configuration, &shared).await?;
     }
-    Ok(starting.run())
+    Ok(open.run(handle, Arc::new(site), &configuration, &doors.clock))
 }
 
 /// What is open but does not answer yet.
 #[derive(Default)]
 struct Open {
-    dhcp: Vec<dhcp4::server::Server>,
-    dhcp6: Vec<dhcp6::server::Server>,
-    routers: Vec<router::Server>,
-    tftp: Vec<tftp::server::Server>,
-    http: Vec<tokio::net::TcpListener>,
-    https: Vec<tokio::net::TcpListener>,
+    boot: Services,
+    http: Vec<TcpListener>,
+    https: Vec<TcpListener>,
 }
 
-struct Starting<'a> {
-    configuration: &'a Configuration,
-    doors: &'a Doors,
-    site: Arc<Site>,
-    handle: Handle,
-    open: Open,
-}
-
-impl Starting<'_> {
-    async fn interface(&mut self, asked: &InterfaceConfiguration) -> Result<(), Error> {
+impl Open {
+    async fn interface(
+        &mut self,
+        asked: &InterfaceConfiguration,
+        configuration: &Configuration,
+        shared: &Shared,
+    ) -> Result<(), Error> {
         let interface = Interface::find(&asked.name)?;
         if let Some(mode) = asked.mode {
-            self.network_boot(asked, mode, &interface).await?;
+            self.boot.open(asked, mode, &interface, shared).await?;
         }
         let v6 = interface.addresses_v6.iter().filter(|address| !address.is_unicast_link_local());
         let own = interface.networks.iter().map(|network| network.address.into());
         for address in own.chain(v6.map(|address| (*address).into())) {
             let socket = |port| SocketAddr::new(address, port);
-            self.open.http.push(network::connections("HTTP", socket(self.configuration.http_port))?);
-            if self.configuration.tls.is_some() {
-                self.open.https.push(network::connections("HTTPS", socket(self.configuration.https_port))?);
+            self.http.push(network::connections("HTTP", socket(configuration.http_port))?);
+            if configuration.tls.is_some() {
+                self.https.push(network::connections("HTTPS", socket(configuration.https_port))?);
             }
         }
         Ok(())
     }
 
-    /// Another server that gives addresses of a kind that this one gives. Both are looked for at once.
-    async fn other_server(
-        &self,
-        asked: &InterfaceConfiguration,
-        interface: &Interface,
-    ) -> Result<Option<IpAddr>, Error> {
-        let random = &self.doors.random;
-        let six = async {
-            match asked.prefix_v6 {
-                Some(_) => dhcp6::probe::other_server(interface, random).await,
-                None => Ok(None),
-            }
-        };
-        let (four, six) = tokio::try_join!(dhcp4::probe::other_server(interface, random), six)?;
-        Ok(four.map(IpAddr::V4).or(six))
-    }
-
-    /// What firmware asks before it loads anything over HTTP.
-    async fn network_boot(
-        &mut self,
-        asked: &InterfaceConfiguration,
-        mode: Mode,
-        interface: &Interface,
-    ) -> Result<(), Error> {
-        let link = self.link(asked, mode, interface)?;
-        let server = dhcp4::server::Server::open(link, self.handle.addresses.clone())?;
-        if mode == Mode::Full
-            && !asked.beside_other_server
-            && let Some(server) = self.other_server(asked, interface).await?
-        {
-            return Err(Error::OtherServer { interface: asked.name.clone(), server });
-        }
-        self.open.dhcp.push(server);
-        let files = tftp::server::Files {
-            boot: self.site.boot.clone(),
-            names: self.site.tftp.clone(),
-            personal: self.site.personal.clone(),
-        };
-        let clock = self.doors.clock.clone();
-        self.open.tftp.push(tftp::server::Server::open(interface.clone(), TFTP_PORT, files, clock)?);
-        self.ipv6(asked, mode, interface)?;
-        match router::Server::open(interface.clone(), asked.prefix_v6) {
-            Ok(server) => self.open.routers.push(server),
-            Err(error @ Error::NotPermitted { .. }) => return Err(error),
-            Err(error) => {
-                tracing::info!(interface = asked.name, %error, "no IPv6 here: routers are not advertised");
-            }
-        }
-        Ok(())
-    }
-
-    /// DHCP for IPv6, where the interface has an address that machines can load boot files from.
-    fn ipv6(
-        &mut self,
-        asked: &InterfaceConfiguration,
-        mode: Mode,
-        interface: &Interface,
-    ) -> Result<(), Error> {
-        let near = |address: &&Ipv6Addr| !address.is_unicast_link_local();
-        let mut own = interface.addresses_v6.iter().filter(near);
-        let in_prefix = |prefix: Ipv6Addr| move |own: &&Ipv6Addr| own.octets()[..8] == prefix.octets()[..8];
-        let server = match asked.prefix_v6 {
-            None => own.next(),
-            Some(prefix) => Some(own.find(in_prefix(prefix)).ok_or_else(|| Error::Pool {
-                name: asked.name.clone(),
-                what: format!(
-                    "it has no address in {prefix}/64: give it one (`ip address add … dev {}`)",
-                    asked.name
-                ),
-            })?),
-        };
-        let Some(server) = server else { return Ok(()) };
-        let link = dhcp6::plan::Link {
-            interface: asked.name.clone(),
-            mac: interface.mac,
-            prefix: asked.prefix_v6.filter(|_| mode != Mode::Proxy),
-            known_only: mode == Mode::Reservations,
-            offer: self.offer((*server).into()),
-        };
-        let server = dhcp6::server::Server::open(interface, link, self.doors.directory.clone())?;
-        self.open.dhcp6.push(server);
-        Ok(())
-    }
-
-    /// What there is to boot from `server`.
-    fn offer(&self, server: IpAddr) -> Offer {
-        Offer {
-            server,
-            http_port: self.configuration.http_port,
-            unified: self.configuration.boot.unified.keys().copied().collect(),
-            tftp: self.site.tftp.clone(),
-        }
-    }
-
-    fn link(&self, asked: &InterfaceConfiguration, mode: Mode, interface: &Interface) -> Result<Link, Error> {
-        let mut subnets = asked.subnets.clone();
-        // The server knows each network of its own by its address there.
-        let Some(own) = interface.networks.first().copied() else {
-            return Err(Error::NoAddress { name: asked.name.clone() });
-        };
-        if !subnets.iter().any(|subnet| subnet.network.contains(own.address)) {
-            subnets.push(Subnet::new(own, Subnet::upper_half(own)));
-        }
-        for subnet in &subnets {
-            if let Some(what) = subnet.problem() {
-                return Err(Error::Pool { name: asked.name.clone(), what });
-            }
-        }
-        let offer = self.offer(own.address.into());
-        Ok(Link { interface: asked.name.clone(), mode, server: own.address, subnets, offer })
-    }
-
-    fn run(self) -> Handle {
-        let Self { configuration, doors, site, mut handle, open } = self;
-        let addresses = |listeners: &[tokio::net::TcpListener]| {
+    fn run(
+        self,
+        mut handle: Handle,
+        site: Arc<Site>,
+        configuration: &Configuration,
+        clock: &Clock,
+    ) -> Handle {
+        let addresses = |listeners: &[TcpListener]| {
             listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
         };
-        handle.http = addresses(&open.http);
-        handle.https = addresses(&open.https);
+        handle.http = addresses(&self.http);
+        handle.https = addresses(&self.https);
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
         handle.addresses.run(tasks, shutdown);
-        for server in open.dhcp {
-            server.run(tasks, shutdown);
-        }
-        for server in open.tftp {
-            server.run(tasks, shutdown);
-        }
-        for server in open.dhcp6 {
-            server.run(tasks, shutdown);
-        }
-        for server in open.routers {
-            server.run(tasks, shutdown);
-        }
-        let plain = Listener::new(site.clone(), None, doors.clock.clone());
-        for tcp in open.http {
+        self.boot.run(tasks, shutdown);
+        let plain = Listener::new(site.clone(), None, clock.clone());
+        for tcp in self.http {
             plain.clone().run(tcp, tasks, shutdown);
         }
-        let secure = Listener::new(site, configuration.tls.clone(), doors.clock.clone());
-        for tcp in open.https {
+        let secure = Listener::new(site, configuration.tls.clone(), clock.clone());
+        for tcp in self.https {
             secure.clone().run(tcp, tasks, shutdown);
         }
         handle

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::User;
-use agent::protocol::{Action, Enrolment, Progress, Report, State};
+use agent_protocol::{Action, Enrolment, Progress, Report, State};
 use bytes::Bytes;
+use dhcp::MacAddress;
 use engine::network::SimulatedNetwork;
 use engine::{Kind, Manager, NamespacedName, Objects, Options};
 use http_body_util::{BodyExt, Empty};
@@ -16,17 +17,17 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PostParams};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use netboot::MacAddress;
-use netboot::agents::{Agents, Refusal};
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
-use netboot::dhcp4::server::Addresses;
-use netboot::directory::Kube;
-use netboot::http::site::{Peer, Site};
-use netboot::machine::{Boot, Directory, Lease};
-use netboot::media::Media;
-use netboot::metadata::Metadata;
-use netboot::personal::Personal;
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::dhcp4::server::Addresses;
+use metal_boot::machine::{Boot, Directory, Lease};
+use metal_provisioning::agents::{Agents, Refusal};
+use metal_provisioning::directory::Kube;
+use metal_provisioning::http::peer::Peer;
+use metal_provisioning::http::site::Site;
+use metal_provisioning::media::Media;
+use metal_provisioning::metadata::Metadata;
+use metal_provisioning::personal::Personal;
 use registry::Registry;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease};
@@ -127,7 +128,8 @@ async fn leases_are_objects() {
     kube.write_lease(lease(&manager)).await.unwrap();
     kube.write_lease(lease(&manager)).await.unwrap();
     assert_eq!(kube.leases(), [lease(&manager)]);
-    let annotation = json!({ "metadata": { "annotations": { netboot::directory::ADDRESS: "10.0.0.77" } } });
+    let annotation =
+        json!({ "metadata": { "annotations": { metal_provisioning::directory::ADDRESS: "10.0.0.77" } } });
     hosts.merge(&key, None, annotation).await.unwrap();
     let reserved = Ipv4Addr::new(10, 0, 0, 77);
     assert_eq!(kube.machine(MAC).reserved, Some(reserved));
@@ -281,7 +283,7 @@ pub async fn alerted(manager: &Manager, reason: &str) {
 
 /// Has the host's user data go another way than by its drive.
 pub async fn by(manager: &Manager, (hosts, key): (Objects<BareMetalHost>, NamespacedName), way: &str) {
-    let annotations = json!({ netboot::metadata::channel::USER_DATA: way });
+    let annotations = json!({ metal_provisioning::metadata::channel::USER_DATA: way });
     hosts.merge(&key, None, json!({ "metadata": { "annotations": annotations } })).await.unwrap();
     manager.clock().sleep(Duration::from_secs(1)).await;
 }
@@ -530,7 +532,7 @@ async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
     .await;
     let status = json!({"status": {"format": "iso", "extraKernelParams": "quiet"}});
     images.merge(&NamespacedName::of(image.as_ref()), Some("status"), status).await.unwrap();
-    let path = format!("{}/{}", netboot::media::FOLDER, metal::preprovisioning::path(&image));
+    let path = format!("{}/{}", metal_provisioning::media::FOLDER, metal::preprovisioning::path(&image));
 
     let site = Site { boot: boot.clone(), ..services(&manager).await };
     let told = async || {
@@ -550,7 +552,7 @@ async fn virtual_media_has_the_hosts_own_arguments_and_lets_one_agent_in() {
     let (status, part, same) = cd(&site, &path, Some("bytes=32768-40000")).await;
     assert_eq!((status, part.as_slice(), &same), (206, &content[32768..=40000], &tag));
     for wrong in ["1234.iso", "x"] {
-        let other = format!("{}/default/node-1/{wrong}", netboot::media::FOLDER);
+        let other = format!("{}/default/node-1/{wrong}", metal_provisioning::media::FOLDER);
         assert_eq!(cd(&site, &other, None).await.0, 404);
     }
 

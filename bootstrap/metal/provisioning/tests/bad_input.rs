@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use machinery::clock::Clock;
 use machinery::random::Random;
-use netboot::directory::Memory;
-use netboot::network::Interface;
-use netboot::{Configuration, Doors, Error, InterfaceConfiguration};
+use metal_boot::Error;
+use metal_boot::network::Interface;
+use metal_boot::services::InterfaceConfiguration;
+use metal_boot::table::MachineTable;
+use metal_provisioning::{Configuration, Doors};
 
 /// Says that the test is where it is to be.
 const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
@@ -51,7 +53,7 @@ fn doors() -> Doors {
     Doors {
         clock: Clock::system(),
         random: Random::system(),
-        directory: Arc::new(Memory::default()),
+        directory: Arc::new(MachineTable::default()),
         kube: None,
     }
 }
@@ -61,7 +63,8 @@ fn start() -> Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let configuration = configuration(InterfaceConfiguration::new("lo"), folder.path());
-    runtime.block_on(async { netboot::start(configuration, doors()).await.err().expect("no start") })
+    runtime
+        .block_on(async { metal_provisioning::start(configuration, doors()).await.err().expect("no start") })
 }
 
 #[test]
@@ -116,12 +119,15 @@ fn another_server_gives_addresses_of_ipv6() {
         runtime.block_on(async {
             let random = Random::system();
             let look = async || {
-                netboot::dhcp6::probe::other_server(&Interface::find("vb").unwrap(), &random).await.unwrap()
+                metal_boot::dhcp6::probe::other_server(&Interface::find("vb").unwrap(), &random)
+                    .await
+                    .unwrap()
             };
             assert_eq!(look().await, None, "it is alone");
             let mut interface = InterfaceConfiguration::new("va");
             interface.prefix_v6 = Some("fd00:1::".parse().unwrap());
-            let handle = netboot::start(configuration(interface, folder.path()), doors()).await.unwrap();
+            let handle =
+                metal_provisioning::start(configuration(interface, folder.path()), doors()).await.unwrap();
             let found = look().await;
             assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
             handle.stop().await;

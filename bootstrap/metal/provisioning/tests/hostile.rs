@@ -5,16 +5,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::protocol::{Enrolment, Report};
+use agent_protocol::{Enrolment, Report};
+use dhcp::MacAddress;
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Event;
-use netboot::MacAddress;
-use netboot::agents::{Agents, Refusal};
-use netboot::directory::Kube;
-use netboot::http::site::{Peer, Site};
-use netboot::limits;
-use netboot::machine::{Directory, Lease};
-use netboot::personal::Personal;
+use metal_boot::machine::{Directory, Lease};
+use metal_provisioning::agents::{Agents, Refusal};
+use metal_provisioning::directory::Kube;
+use metal_provisioning::http::peer::Peer;
+use metal_provisioning::http::site::Site;
+use metal_provisioning::limits;
+use metal_provisioning::personal::Personal;
 use schemas::netboot::{Agent, DHCPLease};
 use serde_json::json;
 

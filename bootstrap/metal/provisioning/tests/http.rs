@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dhcp::MacAddress;
 use machinery::clock::Clock;
-use netboot::MacAddress;
-use netboot::boot_files::BootFiles;
-use netboot::client::Processor;
-use netboot::directory::Memory;
-use netboot::http::listener::Listener;
-use netboot::http::site::Site;
-use netboot::machine::{Boot, Machine};
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::machine::{Boot, Machine};
+use metal_boot::table::MachineTable;
+use metal_provisioning::http::listener::Listener;
+use metal_provisioning::http::site::Site;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,7 @@ impl Bench {
         std::fs::write(path("images/a b.raw"), "image").unwrap();
         std::fs::write(path("secret"), "secret").unwrap();
         std::os::unix::fs::symlink(path("secret"), path("images/link")).unwrap();
-        let directory = Memory::default();
+        let directory = MachineTable::default();
         let agent = Machine { boot: Boot::Agent, ..Machine::default() };
         directory.set(MacAddress([0x52, 0x54, 0, 0, 0, 1]), agent);
         let site = Site {
@@ -222,16 +222,16 @@ async fn one_client_that_takes_all_connections_keeps_nobody_else_out() {
         socket
     };
     let mut held = Vec::new();
-    for _ in 0..2 * netboot::limits::CONNECTIONS_OF_ONE {
+    for _ in 0..2 * metal_provisioning::limits::CONNECTIONS_OF_ONE {
         held.push(from(1).await.connect(bench.address).await.unwrap());
     }
     // Those that it has no share in are closed at once; the others are asked nothing.
     let mut closed = 0;
-    for stream in &mut held[netboot::limits::CONNECTIONS_OF_ONE..] {
+    for stream in &mut held[metal_provisioning::limits::CONNECTIONS_OF_ONE..] {
         let read = tokio::time::timeout(Duration::from_secs(20), stream.read_u8()).await;
         closed += usize::from(read.expect("it is closed").is_err());
     }
-    assert_eq!(closed, netboot::limits::CONNECTIONS_OF_ONE);
+    assert_eq!(closed, metal_provisioning::limits::CONNECTIONS_OF_ONE);
     assert_eq!(bench.ask("GET", "/healthz", "").await.0, 200, "another client is answered");
     bench.end().await;
 }

@@ -1,10 +1,6 @@
-//! The netboot services as machines see them.
+//! The services of provisioning as machines see them.
 
 mod api;
 mod bad_input;
 mod hostile;
 mod http;
-mod packets;
-mod recorded;
-mod server;
-mod tftp;

@@ -9,7 +9,8 @@ use schemas::metal3::BareMetalHost;
 
 use crate::control::{Connection, Control};
 use crate::host::observed::Means;
-use crate::names::{DETACHED, PAUSED, POWER, state};
+use crate::names::{DETACHED, PAUSED, POWER};
+use crate::state::HostState;
 
 /// The Secret with the credentials of the host's BMC, when it is there.
 pub(crate) fn credentials(host: &BareMetalHost, secrets: &Objects<Secret>) -> Option<Arc<Secret>> {
@@ -106,12 +107,11 @@ impl Hosts {
     /// The host of this name, and its BMC.
     pub(crate) fn beside(&self, key: &NamespacedName) -> Beside {
         let Some(host) = self.hosts.get(key) else { return Beside::Nobody };
-        let known = host.status.as_ref().map_or("", |status| status.provisioning.state.as_str());
         let (means, connection) =
             means(&host, credentials(&host, &self.secrets).as_deref(), self.control.as_ref());
         match (means, connection) {
             _ if is_held(&host) => Beside::Untouched(host),
-            (_, Some(_)) if matches!(known, state::NONE | state::UNMANAGED) => Beside::Untouched(host),
+            (_, Some(_)) if !HostState::of(&host).is_managed() => Beside::Untouched(host),
             (_, Some(connection)) => Beside::Machine(host, connection),
             (Means::Unusable { message, .. }, None) => Beside::Unusable(host, message),
             (_, None) => {

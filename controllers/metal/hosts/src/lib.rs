@@ -6,18 +6,20 @@
 pub mod bmcs;
 mod connection;
 pub mod control;
-pub mod data_image;
-pub mod firmware;
-pub mod hand_over;
+mod data_image;
+mod firmware;
 pub mod host;
 mod identity;
 pub mod instruction;
-pub mod limits;
-pub mod machines;
+mod limits;
+mod machines;
+mod metal3_handover;
 pub mod names;
 pub mod network_data;
 pub mod preprovisioning;
-pub mod subscription;
+pub mod state;
+mod subscription;
+pub mod summary;
 
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use engine::Manager;
 pub fn start(manager: &Manager, control: Arc<dyn control::Control>) {
     host::start(manager, control.clone());
     machines::start(manager);
-    hand_over::start(manager);
+    metal3_handover::start(manager);
     data_image::start(manager, control.clone());
     firmware::start(manager, &control);
     subscription::start(manager, control);

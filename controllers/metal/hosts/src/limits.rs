@@ -8,8 +8,6 @@ pub const BOOT: Duration = Duration::from_secs(20 * 60);
 pub const SILENCE: Duration = Duration::from_secs(45);
 /// How long an agent may take to restart its machine before the BMC does it.
 pub const RESTART: Duration = Duration::from_secs(90);
-/// How long a machine may take to end what runs before its power is cut.
-pub const SOFT_OFF: Duration = Duration::from_secs(180);
 /// How often the power of a resting host is read.
 pub const POWER_POLL: Duration = Duration::from_secs(60);
 /// How long a machine that was switched on may still be off, as its BMC says.

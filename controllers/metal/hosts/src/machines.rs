@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use agent_protocol::Instruction;
 use engine::object::annotation;
-use engine::{Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result};
+use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, HardwareData};
 use schemas::netboot::Agent;
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::host::host_of;
 use crate::identity::{self, Identity};
-use crate::instruction::{Action as Instructed, Instruction};
+use crate::instruction;
 use crate::names::{APPROVAL, CONFLICT, POWER};
 
 /// Where hosts are made of approved machines.
@@ -105,7 +106,10 @@ fn inspect(agent: &Agent) -> Option<Plan> {
     if told.is_some_and(|told| told.boot_id.as_deref() == Some(boot.as_str())) {
         return None;
     }
-    Some(Plan::IsInspected(Instruction { id: format!("inspect/{boot}"), action: Instructed::Inspect }, boot))
+    Some(Plan::IsInspected(
+        Instruction { id: format!("inspect/{boot}"), action: agent_protocol::Action::Inspect },
+        boot,
+    ))
 }
 
 impl MachineReconciler {
@@ -115,7 +119,7 @@ impl MachineReconciler {
     }
 
     /// Hosts that claim the same machine say so, all of them, for as long as they do.
-    async fn tells(
+    async fn report_conflicts(
         &self,
         machine: &str,
         claimants: &[NamespacedName],
@@ -140,11 +144,11 @@ impl Reconciler for MachineReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let hosts = self.hosts.all();
         let Some(agent) = self.agents.get(&request) else {
-            self.tells(&request.name, &[], &hosts).await?;
+            self.report_conflicts(&request.name, &[], &hosts).await?;
             return Ok(Action::done());
         };
         let claimants = self.claimants(&agent, &hosts);
-        self.tells(&request.name, &claimants, &hosts).await?;
+        self.report_conflicts(&request.name, &claimants, &hosts).await?;
         match plan(&agent, &hosts, &claimants) {
             Plan::Nothing => {}
             Plan::Is(host) => {
@@ -163,10 +167,8 @@ impl Reconciler for MachineReconciler {
                 self.agents.merge(&request, None, patch).await?;
             }
             Plan::IsInspected(instruction, boot) => {
-                let instruction = serde_json::to_value(instruction.to_spec(Some(boot)));
-                let instruction =
-                    instruction.map_err(|error| Error::json("an instruction".to_owned(), error))?;
-                self.agents.merge(&request, None, json!({"spec": {"instruction": instruction}})).await?;
+                let patch = instruction::replacement(&instruction::store(&instruction, Some(boot)));
+                self.agents.merge(&request, None, patch).await?;
             }
             Plan::Becomes(mac) => {
                 let host = BareMetalHost {

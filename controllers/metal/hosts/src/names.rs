@@ -49,30 +49,6 @@ pub const APPROVAL: &str = "Approval";
 /// The component that events come from.
 pub const COMPONENT: &str = "metal3-baremetal-controller";
 
-/// `status.provisioning.state`.
-pub mod state {
-    #![allow(missing_docs, reason = "the names say it")]
-    pub const NONE: &str = "";
-    pub const UNMANAGED: &str = "unmanaged";
-    pub const REGISTERING: &str = "registering";
-    pub const INSPECTING: &str = "inspecting";
-    pub const MATCH_PROFILE: &str = "match profile";
-    pub const PREPARING: &str = "preparing";
-    pub const READY: &str = "ready";
-    pub const AVAILABLE: &str = "available";
-    pub const PROVISIONING: &str = "provisioning";
-    pub const PROVISIONED: &str = "provisioned";
-    pub const EXTERNALLY_PROVISIONED: &str = "externally provisioned";
-    pub const DEPROVISIONING: &str = "deprovisioning";
-    pub const POWERING_OFF: &str = "powering off before delete";
-    pub const DELETING: &str = "deleting";
-
-    /// Whether a host in that state occupies one of the places that there are for busy ones.
-    pub fn is_busy(state: &str) -> bool {
-        matches!(state, INSPECTING | PROVISIONING | DEPROVISIONING)
-    }
-}
-
 /// `status.operationalStatus`.
 pub mod operational {
     #![allow(missing_docs, reason = "the names say it")]

@@ -94,7 +94,7 @@ impl SubscriptionReconciler {
     }
 
     /// Has the BMC send its events; what it calls that.
-    async fn subscribes(
+    async fn subscribe(
         &self,
         subscription: &BMCEventSubscription,
         connection: &Connection,
@@ -112,7 +112,7 @@ impl SubscriptionReconciler {
     }
 
     /// Has the BMC send them no more.
-    async fn unsubscribes(
+    async fn unsubscribe(
         &self,
         subscription: &BMCEventSubscription,
         known: Option<&str>,
@@ -141,12 +141,16 @@ impl SubscriptionReconciler {
         Ok(if refusal.is_tried_again { Action::requeue_after(limits::BMC_RETRY) } else { Action::done() })
     }
 
-    async fn ends(&self, subscription: &Arc<BMCEventSubscription>, beside: &Beside) -> Result<Action> {
+    async fn finish_deletion(
+        &self,
+        subscription: &Arc<BMCEventSubscription>,
+        beside: &Beside,
+    ) -> Result<Action> {
         let known = subscription.status.as_ref().and_then(|status| status.subscription_id.as_deref());
         match (known.filter(|known| !known.is_empty()), beside) {
             (Some(_), Beside::Untouched(_)) => return Ok(Action::done()),
             (known, Beside::Machine(_, connection)) => {
-                if let Err(refusal) = self.unsubscribes(subscription, known, connection).await
+                if let Err(refusal) = self.unsubscribe(subscription, known, connection).await
                     && refusal.is_tried_again
                 {
                     return self.refused(subscription, refusal).await;
@@ -173,7 +177,7 @@ impl Reconciler for SubscriptionReconciler {
         let beside = self.hosts.beside(&host);
         if subscription.metadata.deletion_timestamp.is_some() {
             return if finalizer::has(subscription.as_ref(), SUBSCRIPTION_FINALIZER) {
-                self.ends(&subscription, &beside).await
+                self.finish_deletion(&subscription, &beside).await
             } else {
                 Ok(Action::done())
             };
@@ -201,7 +205,7 @@ impl Reconciler for SubscriptionReconciler {
             self.subscriptions.patch(&subscription, &wanted, &[]).await?;
             return Ok(Action::done());
         }
-        match self.subscribes(&subscription, &connection).await {
+        match self.subscribe(&subscription, &connection).await {
             Ok(identifier) => {
                 let status = wanted.status.get_or_insert_default();
                 status.subscription_id = Some(identifier);

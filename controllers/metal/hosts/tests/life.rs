@@ -1,10 +1,11 @@
 //! Whole lives of hosts, over the plan alone.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
+use agent_protocol::Erase;
+
 use crate::support::{World, image};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::Means;
-use metal::instruction::Erase;
 use metal::names;
 
 #[test]

@@ -2,10 +2,9 @@
 
 use std::io::{Cursor, Write};
 
+use agent_protocol::ConfigDrive;
 use anyhow::{Context, Result, ensure};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
-
-use crate::protocol::ConfigDrive;
 
 /// Its label, and the name of its partition.
 pub const LABEL: &str = "config-2";

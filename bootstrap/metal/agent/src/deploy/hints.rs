@@ -1,9 +1,9 @@
 //! Which disk is the root disk.
 
+use agent_protocol::RootDeviceHints;
 use anyhow::{Result, bail, ensure};
 
 use crate::inventory::Disk;
-use crate::protocol::RootDeviceHints;
 
 /// Without a hint, smaller disks are passed over: they are the service partitions and sticks of servers.
 const SIZE_MIN: u64 = 4 << 30;

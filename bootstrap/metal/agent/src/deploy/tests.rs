@@ -1,10 +1,10 @@
 use std::sync::Mutex;
 
+use agent_protocol::ConfigDrive;
 use fatfs::{FileSystem, FsOptions};
 
 use super::*;
 use crate::disk::memory::Memory;
-use crate::protocol::ConfigDrive;
 
 const SIZE: usize = 16 << 20;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::addresses::{by_path, parts};
-use super::{names, text};
+use super::files::{names, text};
 
 /// `/sys/block/*/size` counts in these, whatever the disk's own blocks are.
 const SYSFS_BLOCK: u64 = 512;

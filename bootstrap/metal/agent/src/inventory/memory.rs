@@ -1,6 +1,6 @@
 //! The machine's memory.
 
-use super::Files;
+use super::files::Files;
 
 /// The structure of SMBIOS that describes a memory module (DSP0134, 7.18).
 const MEMORY_DEVICE: u8 = 17;

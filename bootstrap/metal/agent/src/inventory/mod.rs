@@ -4,30 +4,20 @@
 
 mod addresses;
 pub mod disks;
+mod files;
 mod memory;
 mod nics;
 mod processor;
 
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 pub use disks::{Disk, Kind};
+pub(crate) use files::{names, text};
+pub use nics::Known;
 
-use crate::network::lldp::Neighbour;
-
-/// What is known of the network beyond the files.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// Name of an interface, and its IPv4 address.
-    pub addresses: Vec<(String, Ipv4Addr)>,
-    /// The interface that the machine was started from.
-    pub boot: Option<[u8; 6]>,
-    /// What is at the other end of the cables, by the interfaces' numbers in the kernel.
-    pub neighbours: BTreeMap<u32, Neighbour>,
-}
+use files::Files;
 
 /// The inventory of the machine whose files are below `root`.
 pub fn inventory(root: &Path, known: &Known) -> Value {
@@ -74,41 +64,6 @@ fn without_empty(value: Value) -> Value {
         Value::Array(items) => Value::Array(items.into_iter().map(without_empty).collect()),
         other => other,
     }
-}
-
-/// The files of a machine.
-pub(crate) struct Files(PathBuf);
-
-impl Files {
-    pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.0.join(path)
-    }
-
-    /// A file's text without blanks at its ends; `None` when it is missing, empty, or no text.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
-        text(&self.path(path))
-    }
-
-    pub(crate) fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        std::fs::read(self.path(path)).ok()
-    }
-}
-
-/// As [`Files::text`].
-pub(crate) fn text(path: &Path) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// Names in a folder, sorted.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
 }
 
 #[cfg(test)]

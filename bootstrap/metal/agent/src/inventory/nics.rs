@@ -1,13 +1,25 @@
 //! The machine's network interfaces.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
 use super::addresses::{parts, pci};
-use super::{Files, Known, text};
+use super::files::{Files, text};
 use crate::network::interfaces;
 use crate::network::lldp::Neighbour;
+
+/// What is known of the network beyond the files.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Name of an interface, and its IPv4 address.
+    pub addresses: Vec<(String, Ipv4Addr)>,
+    /// The interface that the machine was started from.
+    pub boot: Option<[u8; 6]>,
+    /// What is at the other end of the cables, by the interfaces' numbers in the kernel.
+    pub neighbours: BTreeMap<u32, Neighbour>,
+}
 
 /// `nics` of Metal3's hardware details: an entry for each address, or one without any.
 pub fn nics(files: &Files, known: &Known) -> Vec<Value> {

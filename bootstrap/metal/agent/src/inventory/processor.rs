@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Files;
+use super::files::Files;
 
 /// `cpu` of Metal3's hardware details.
 pub fn describe(files: &Files) -> Value {

@@ -1,6 +1,9 @@
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::network::lldp::Neighbour;
 
 /// A machine's files, as they look under QEMU with a virtio disk, a SATA disk, an NVMe disk and two interfaces.
 fn machine() -> tempfile::TempDir {

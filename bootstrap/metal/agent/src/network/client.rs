@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use dhcp::Kind;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::dhcp::{Answer, Kind, Lease, Request, read};
-use super::{Attached, Fixed, Link, Links, Network, Tools, interfaces};
+use super::attached::{Attached, Network, Tools};
+use super::fixed::Fixed;
+use super::lease::{Answer, Lease, Request, read};
+use super::links::{Link, Links, interfaces};
 use crate::devices::Devices;
 
 const CLIENT_PORT: u16 = 68;

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::dhcp::Lease;
+use super::lease::Lease;
 use super::read_mac;
 
 /// An interface's address, and what belongs to it.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
-use super::dhcp::Lease;
+use super::lease::Lease;
 
 /// Ethernet, as `/sys/class/net/*/type` has it.
 const ETHERNET: &str = "1";

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -19,8 +20,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use trust::{Identity, authorities, client_config, image_client_config};
-
-use crate::protocol::{Challenge, ConfigDrive, Endorsement, Enrolled, Enrolment, Instruction, Report};
 
 /// Bytes of an answer that the agent reads. A configuration drive holds 64 MiB at most.
 const ANSWER_BYTES_MAX: usize = 96 << 20;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use agent_protocol::{Deployment, Erase, Image as ImageName};
 use anyhow::{Context, Result, ensure};
 use tokio::runtime::Handle;
 
-use super::job::{Machine, Task};
+use super::task::{Machine, Task};
 use crate::clean::{Samples, clean};
 use crate::deploy::{Checksum, Completed, Fetched, Order, Source, build_config_drive, choose, is_url, write};
 use crate::disk::BlockDevice;
@@ -13,7 +14,6 @@ use crate::erase::{Telling, by_itself};
 use crate::firmware::{Firmware, VARIABLES};
 use crate::inventory::{Disk, disks};
 use crate::network::Tools;
-use crate::protocol::{Deployment, Erase, Image as ImageName};
 use crate::server::{Refusal, authorities, https, image_client_config};
 
 /// How a disk was emptied that has no way of its own.
@@ -36,7 +36,7 @@ pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<S
     {
         machine.tools.journal.line(format!("boot order: {error:#}"));
     }
-    let (mut ways, mut failed) = (Vec::new(), Vec::new());
+    let (mut methods, mut failed) = (Vec::new(), Vec::new());
     for disk in disks {
         task.check()?;
         // A stick or a medium of the management controller is not the machine's own.
@@ -54,15 +54,15 @@ pub async fn clean_all(erase: Erase, task: &Task, machine: &Machine) -> Result<S
             Erase::Everything => erase_one(&disk, &task, &tools).map(Some),
         });
         match work.await.context("internal error").flatten() {
-            Ok(way) => {
+            Ok(method) => {
                 machine.tools.journal.line(format!("{name} is empty"));
-                ways.extend(way.map(|way| format!("{name}: {way}")));
+                methods.extend(method.map(|method| format!("{name}: {method}")));
             }
             Err(error) => failed.push(format!("{name}: {error:#}")),
         }
     }
     ensure!(failed.is_empty(), "{}", failed.join("; "));
-    Ok(ways.join("; "))
+    Ok(methods.join("; "))
 }
 
 /// Empties a disk by writing to it.
@@ -77,7 +77,9 @@ fn empty(disk: &Disk, erase: Erase, task: &Task) -> Result<()> {
 /// Has a disk erase itself, or empties it where it cannot; which of the two.
 fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
     let telling = Telling {
-        progress: &|way, done, total| task.progress(&format!("cleaning {}: {way}", disk.name), done, total),
+        progress: &|method, done, total| {
+            task.progress(&format!("cleaning {}: {method}", disk.name), done, total)
+        },
         wait: &|time| {
             Handle::current().block_on(tools.clock.sleep(time));
             task.check()
@@ -86,17 +88,17 @@ fn erase_one(disk: &Disk, task: &Task, tools: &Tools) -> Result<String> {
     let erased = || -> Result<Option<&'static str>> {
         let mut device = BlockDevice::open(Path::new(&disk.name), disk.block)?;
         let samples = Samples::take(&mut device)?;
-        let way = by_itself(disk, Path::new("/"), &telling)?;
-        if way.is_some() {
+        let method = by_itself(disk, Path::new("/"), &telling)?;
+        if method.is_some() {
             samples.are_gone(&mut device)?;
         }
-        Ok(way)
+        Ok(method)
     };
     match erased() {
-        Ok(Some(way)) => {
+        Ok(Some(method)) => {
             // Some disks answer with anything where they were erased: nobody shall take it for partitions.
             empty(disk, Erase::Metadata, task)?;
-            Ok(way.to_owned())
+            Ok(method.to_owned())
         }
         Ok(None) => empty(disk, Erase::Everything, task).map(|()| WRITTEN.to_owned()),
         Err(error) => {

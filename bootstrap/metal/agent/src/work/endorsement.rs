@@ -2,10 +2,10 @@
 
 use std::fs::File;
 
+use agent_protocol::{Endorsement, from_hexadecimal, hexadecimal};
 use anyhow::{Context, Result};
 
 use crate::network::Tools;
-use crate::protocol::{Endorsement, from_hexadecimal, hexadecimal};
 use crate::server::Server;
 use crate::tpm::{Binding, Tpm};
 

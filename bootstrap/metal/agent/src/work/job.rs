@@ -1,78 +1,20 @@
 //! An instruction being carried out.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use agent_protocol::{Action, Instruction, State};
+use anyhow::{Context, Result};
 use rustix::system::{RebootCommand, reboot};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::disks;
-use super::standing::Standing;
-use crate::devices::Devices;
+use super::task::{Machine, Task};
 use crate::inventory::{Known, inventory, is_virtual};
-use crate::network::lldp::Neighbours;
-use crate::network::{Attached, Tools};
-use crate::protocol::{Action, Instruction, Progress, State};
-use crate::server::Server;
 
 /// A restart does not wait longer than this for the server to know of it.
 const TELL_TIME: Duration = Duration::from_secs(5);
-
-/// What instructions work with.
-#[derive(Clone)]
-pub struct Machine {
-    /// Time, randomness, the log.
-    pub tools: Tools,
-    /// The server.
-    pub server: Server,
-    /// The interfaces that have addresses.
-    pub attached: Vec<Attached>,
-    /// The interface that the machine was started from.
-    pub boot: [u8; 6],
-    /// What is at the other end of the cables.
-    pub neighbours: Neighbours,
-    /// Tells when all devices are there.
-    pub devices: Devices,
-    /// Where progress goes.
-    pub standing: Arc<Standing>,
-    /// Whom images are fetched from over HTTPS, PEM.
-    pub authorities: String,
-}
-
-/// What an instruction tells of itself while it runs, and by which it learns that it is to end.
-#[derive(Clone)]
-pub struct Task {
-    id: String,
-    standing: Arc<Standing>,
-    ended: Arc<AtomicBool>,
-}
-
-impl Task {
-    /// So many bytes are done, of so many.
-    pub fn progress(&self, message: &str, done: u64, total: u64) {
-        self.set(State::Running, message, done, total, None);
-    }
-
-    /// Fails when another instruction has come.
-    ///
-    /// # Errors
-    /// Then.
-    pub fn check(&self) -> Result<()> {
-        if self.ended.load(Ordering::Relaxed) {
-            bail!("ended by another instruction");
-        }
-        Ok(())
-    }
-
-    fn set(&self, state: State, message: &str, done: u64, total: u64, inventory: Option<Value>) {
-        let progress = Progress { id: self.id.clone(), state, message: message.to_owned(), done, total };
-        self.standing.set(progress, inventory);
-    }
-}
 
 /// An instruction being carried out.
 pub struct Job {
@@ -83,7 +25,7 @@ pub struct Job {
 impl Job {
     /// Starts it.
     pub fn start(instruction: Instruction, machine: Machine) -> Self {
-        let task = Task { id: instruction.id, standing: machine.standing.clone(), ended: Arc::default() };
+        let task = Task::new(instruction.id, machine.reporter.clone());
         let of_work = task.clone();
         let work = tokio::spawn(async move {
             let journal = machine.tools.journal.clone();
@@ -113,12 +55,12 @@ impl Job {
 
     /// Of which instruction.
     pub fn id(&self) -> &str {
-        &self.task.id
+        self.task.id()
     }
 
     /// Ends it: after this it writes to no disk.
     pub async fn end(self) {
-        self.task.ended.store(true, Ordering::Relaxed);
+        self.task.end();
         // Its failure is of no interest any more.
         let _ = self.work.await;
     }
@@ -171,7 +113,7 @@ async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Out
 
 async fn leave(command: RebootCommand, task: &Task, machine: &Machine) -> Result<Outcome> {
     task.set(State::Done, "the machine goes down", 0, 0, None);
-    machine.standing.known(TELL_TIME).await;
+    machine.reporter.known(TELL_TIME).await;
     tokio::task::spawn_blocking(rustix::fs::sync).await.context("cannot write what is in memory")?;
     reboot(command).context("the kernel refuses to go down")?;
     Ok(Outcome::default())

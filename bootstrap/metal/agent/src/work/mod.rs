@@ -3,25 +3,27 @@
 mod disks;
 mod endorsement;
 mod job;
-mod standing;
+mod progress;
+mod task;
 
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_protocol::{Configuration, Enrolled};
 use anyhow::Result;
 use rustls::ClientConfig;
 
 use endorsement::Endorser;
-use job::{Job, Machine};
-use standing::Standing;
+use job::Job;
+use progress::Reporter;
+use task::Machine;
 
 use crate::devices::Devices;
 use crate::machine::{Arguments, enrolment};
 use crate::network::lldp::Neighbours;
 use crate::network::{Attached, Network, Tools};
-use crate::protocol::{Configuration, Enrolled};
 use crate::server::{Identity, Refusal, Server, authorities, client_config};
 
 const PAUSE_MIN: Duration = Duration::from_millis(250);
@@ -42,7 +44,7 @@ pub struct Agent {
     config: Arc<ClientConfig>,
     certificate: [u8; 32],
     endorser: Option<Endorser>,
-    standing: Arc<Standing>,
+    reporter: Arc<Reporter>,
 }
 
 /// Why a conversation ended.
@@ -69,7 +71,7 @@ impl Agent {
         let roots = authorities(&configuration.certificate_authority)?;
         let identity = Identity::make()?;
         let (config, certificate) = (Arc::new(client_config(roots, &identity)?), identity.sha256());
-        let standing = Arc::new(Standing::new(tools.journal.clone()));
+        let reporter = Arc::new(Reporter::new(tools.journal.clone()));
         let endorser = None;
         Ok(Self {
             tools,
@@ -81,7 +83,7 @@ impl Agent {
             config,
             certificate,
             endorser,
-            standing,
+            reporter,
         })
     }
 
@@ -152,11 +154,11 @@ impl Agent {
     async fn report(&self, server: &Server, every: Duration) -> End {
         let mut failures = 0;
         loop {
-            let unsent = self.standing.report();
+            let unsent = self.reporter.report();
             match server.report(&unsent).await {
                 Ok(()) => {
                     failures = 0;
-                    self.standing.reported(&unsent);
+                    self.reporter.reported(&unsent);
                 }
                 Err(Refusal::Unknown) => return End::Unknown,
                 // Not into the log, which would be a reason for the next report.
@@ -171,10 +173,10 @@ impl Agent {
                 continue;
             }
             // What an instruction has come to is waited for.
-            let turned = tokio::time::timeout(pause, self.standing.turned()).await;
+            let turned = tokio::time::timeout(pause, self.reporter.turned()).await;
             if turned.is_err() {
                 // Elapsed: time to say that the machine lives.
-                let _ = tokio::time::timeout(every.saturating_sub(pause), self.standing.news()).await;
+                let _ = tokio::time::timeout(every.saturating_sub(pause), self.reporter.news()).await;
             }
         }
     }
@@ -217,7 +219,7 @@ impl Agent {
             boot: self.arguments.boot.unwrap_or(by.link.mac),
             neighbours: self.neighbours.clone(),
             devices: self.devices.clone(),
-            standing: self.standing.clone(),
+            reporter: self.reporter.clone(),
             authorities: format!(
                 "{}\n{}",
                 self.configuration.certificate_authority, self.configuration.image_authorities

@@ -5,7 +5,7 @@ use machinery::clock::rfc3339;
 use schemas::netboot::AgentStatus;
 use serde_json::{Value, json};
 
-use super::handover::{Handover, given, handover};
+use crate::handover::{Handover, given, handover};
 
 /// What is on a drive.
 pub struct Drive<'a> {

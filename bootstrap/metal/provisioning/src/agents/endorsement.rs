@@ -2,16 +2,16 @@
 
 use aes::Aes128;
 use aes::cipher::KeyIvInit as _;
-use agent::protocol::{Challenge, Endorsement, from_hexadecimal, hexadecimal};
 use agent::tpm::wire::Message;
 use agent::tpm::{Binding, EndorsementKey};
+use agent_protocol::{Challenge, Endorsement, from_hexadecimal, hexadecimal};
 use machinery::random::Random;
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
 use ring::digest::{self, SHA256};
 use ring::{hmac, rand::SystemRandom};
 
-use super::Refusal;
-use crate::http::listener::fingerprint;
+use super::refusal::Refusal;
+use crate::fingerprint::fingerprint;
 
 /// Makes challenges and knows their secrets again, without keeping any: a secret is a code of the certificate and the key that it is for.
 pub struct Endorsements(hmac::Key);

@@ -1,11 +1,12 @@
-//! Who is let in, and how many machines there is room for that are no hosts ([`record`] has the rules).
+//! Who is let in, and how many machines there is room for that are no hosts ([`admission`] has the rules).
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
-use agent::protocol::{Enrolled, Enrolment};
+use agent_protocol::{Enrolled, Enrolment};
 use chrono::{DateTime, Utc};
+use dhcp::MacAddress;
 use engine::NamespacedName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{Clock, parse_rfc3339};
@@ -13,32 +14,32 @@ use metal::host::host_of;
 use schemas::netboot::Agent;
 use serde_json::json;
 
-use super::record::{self, Newcomer, Proof, REPORT_SECONDS, Reported};
-use super::service::failed;
-use super::{Agents, Refusal};
+use super::admission::{self, EnrolRequest, Proof};
+use super::refusal::Refusal;
+use super::reports::{REPORT_SECONDS, Reported};
+use super::service::{Agents, failed};
 use crate::directory::BootToken;
-use crate::http::listener::fingerprint;
+use crate::fingerprint::fingerprint;
 use crate::limits;
-use crate::mac::MacAddress;
 
 impl Agents {
     /// Lets a machine in.
     ///
     /// # Errors
-    /// As [`record::admit`]; [`Refusal::Full`], [`Refusal::Failed`].
+    /// As [`admission::admit`]; [`Refusal::Full`], [`Refusal::Failed`].
     pub async fn enrol(
         &self,
         certificate: &str,
         address: IpAddr,
         enrolment: &Enrolment,
     ) -> Result<Enrolled, Refusal> {
-        record::check(enrolment)?;
+        admission::check(enrolment)?;
         let _one = self.entering.lock().await;
         let lease_holder = self.addresses.lease_of(address);
         let shown = enrolment.token.as_ref().map(|token| fingerprint(token.as_bytes()));
         let of_media = shown.and_then(|shown| self.machines.host_of_media(&shown));
         self.tell_the_claimed(enrolment, address, lease_holder, of_media.as_ref());
-        let mac = record::name(enrolment, address, lease_holder)?;
+        let mac = admission::name(enrolment, address, lease_holder)?;
         let key = NamespacedName::new("", mac.dashed());
         let known = self.agents.get(&key);
         let bound = known.as_ref().and_then(|agent| host_of(agent));
@@ -53,7 +54,7 @@ impl Agents {
         let endorsement = enrolment.endorsement.as_ref();
         let endorsement = endorsement.map(|said| self.endorsements.proven(certificate, said)).transpose()?;
         let tokens = self.tokens(mac, of_media.as_ref(), lease_holder.is_some());
-        let newcomer = Newcomer {
+        let request = EnrolRequest {
             enrolment,
             certificate,
             endorsement: endorsement.as_deref(),
@@ -69,10 +70,10 @@ impl Agents {
         };
         let status = known.as_ref().and_then(|agent| agent.status.as_ref());
         let now = self.clock.now();
-        let proof = record::admit(&newcomer, mac, status, now);
-        let proof = proof.inspect_err(|refusal| self.refused(&key.name, &newcomer, refusal))?;
+        let proof = admission::admit(&request, mac, status, now);
+        let proof = proof.inspect_err(|refusal| self.note_refusal(&key.name, &request, refusal))?;
         let enrolled = Enrolled { name: key.name.clone(), report_seconds: REPORT_SECONDS };
-        if record::is_again(&newcomer, proof, status, now) {
+        if admission::is_again(&request, proof, status, now) {
             return Ok(enrolled);
         }
         if known.is_none() {
@@ -83,8 +84,8 @@ impl Agents {
             let object = Agent { metadata, ..Agent::default() };
             self.agents.create_if_absent(&object).await.map_err(failed)?;
         }
-        self.uses_approval(&key, known.as_deref(), &newcomer).await?;
-        let patch = record::enrolled(&newcomer, mac, proof, status, now);
+        self.use_up_approval(&key, known.as_deref(), &request).await?;
+        let patch = admission::enrolled(&request, mac, proof, status, now);
         self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?;
         if let Some(host) =
             of_media.filter(|host| proof == Some(Proof::Token) && bound.as_ref() != Some(host))
@@ -96,16 +97,16 @@ impl Agents {
         Ok(enrolled)
     }
 
-    /// An approval was used, or was meant for the machine that was here before. Written before anything of the newcomer is.
-    async fn uses_approval(
+    /// An approval was used, or was meant for the machine that was here before. Written before anything of the request is.
+    async fn use_up_approval(
         &self,
         key: &NamespacedName,
         known: Option<&Agent>,
-        newcomer: &Newcomer<'_>,
+        request: &EnrolRequest<'_>,
     ) -> Result<(), Refusal> {
         let Some(known) = known.filter(|agent| agent.spec.approved == Some(true)) else { return Ok(()) };
         let before = known.status.as_ref().and_then(|status| status.certificate_sha256.as_deref());
-        if newcomer.is_host || before.is_some_and(|before| before != newcomer.certificate) {
+        if request.is_host || before.is_some_and(|before| before != request.certificate) {
             self.waiting.lock().forget(&key.name);
             let patch = json!({ "spec": { "approved": null } });
             self.agents.merge(key, None, patch).await.map_err(failed)?;
@@ -125,14 +126,14 @@ impl Agents {
     }
 
     /// A machine was not let in: what a person should know of that.
-    fn refused(&self, name: &str, newcomer: &Newcomer<'_>, refusal: &Refusal) {
-        let address = newcomer.address;
+    fn note_refusal(&self, name: &str, request: &EnrolRequest<'_>, refusal: &Refusal) {
+        let address = request.address;
         tracing::warn!(%address, %refusal, "a machine is not let in");
         let reason = match refusal {
             Refusal::Token(_) => "BootTokenRefused",
             Refusal::Endorsement(_) => "EndorsementKeyRefused",
             Refusal::Unproven(_) => {
-                self.waiting.lock().asks(name, newcomer.certificate, self.clock.now());
+                self.waiting.lock().note(name, request.certificate, self.clock.now());
                 "ApprovalNeeded"
             }
             _ => return,
@@ -152,7 +153,7 @@ impl Agents {
         let own = own.or(speaks_as);
         let own_host =
             own.and_then(|own| self.machines.host(own)).map(|host| NamespacedName::of(host.as_ref()));
-        let said: BTreeSet<MacAddress> = record::interfaces(enrolment).chain(speaks_as).collect();
+        let said: BTreeSet<MacAddress> = admission::interfaces(enrolment).chain(speaks_as).collect();
         for claimed in said.into_iter().filter(|mac| Some(*mac) != own) {
             let Some(host) = self.machines.host(claimed) else { continue };
             let host = NamespacedName::of(host.as_ref());

@@ -1,42 +1,17 @@
-//! The server's side of what agents say ([`agent::protocol`]): who they are, what they are to do, how they fare.
+//! The server's side of what agents say ([`agent_protocol`]): who they are, what they are to do, how they fare.
 //!
-//! [`record`] has the rules, pure; [`Agents`] keeps `Agent` objects after them (`enrolment`: who is let in).
+//! The rules are pure: `admission` (who is let in), `reports` (what is written down), `drive` (who is given a configuration drive);
+//! [`Agents`] keeps `Agent` objects after them (`enrolment`: how a machine comes in).
 
-pub mod drive;
+mod admission;
+mod drive;
 pub mod endorsement;
 mod enrolment;
-pub mod handover;
-mod newcomers;
-pub mod record;
+mod instruction;
+mod refusal;
+mod reports;
 mod service;
+mod waiting;
 
+pub use refusal::Refusal;
 pub use service::Agents;
-
-/// Why an agent is not answered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Nobody enrolled with this certificate.
-    #[error("nobody has enrolled with this certificate: enrol")]
-    Unknown,
-    /// The machine is not let in.
-    #[error("{0}")]
-    Forbidden(String),
-    /// Its token is not what it must be.
-    #[error("the one-time token of the machine {0}: restart the machine, so that it is told another one")]
-    Token(&'static str),
-    /// Its TPM is not what it must be.
-    #[error("{0}")]
-    Endorsement(String),
-    /// It says that it is a host's machine, and nothing shows it.
-    #[error("{0}")]
-    Unproven(String),
-    /// There are as many unknown machines as there is room for.
-    #[error("{0}")]
-    Full(String),
-    /// What it says is not what the protocol has.
-    #[error("{0}")]
-    Malformed(String),
-    /// The API refuses, or cannot be reached.
-    #[error("{0}")]
-    Failed(String),
-}

@@ -4,26 +4,27 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use agent::protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
+use agent_protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
+use dhcp::MacAddress;
 use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use metal::host::host_of;
+use metal_boot::dhcp4::server::Addresses;
 use parking_lot::Mutex;
 use schemas::netboot::Agent;
 use tokio::sync::Notify;
 
-use super::Refusal;
 use super::drive::Drive;
 use super::endorsement::Endorsements;
-use super::newcomers::{Alerts, Waiting};
-use super::record::{self, Reported};
-use crate::dhcp4::server::Addresses;
+use super::instruction::{instruction, is_same};
+use super::refusal::Refusal;
+use super::reports::Reported;
+use super::waiting::{Alerts, Waiting};
 use crate::directory::{Kube, token};
-use crate::http::listener::fingerprint;
+use crate::fingerprint::fingerprint;
 use crate::limits;
-use crate::mac::MacAddress;
 use crate::metadata::Metadata;
 use crate::metadata::channel::{Channel, begun};
 
@@ -103,7 +104,7 @@ impl Agents {
         if self.machine_at(client) != Some(mac) {
             return None;
         }
-        self.addresses.is_object(mac).await;
+        self.addresses.wait_until_object(mac).await;
         self.machines.new_token(mac, &self.random, self.clock.now()).await
     }
 
@@ -124,7 +125,7 @@ impl Agents {
 
     /// An event of the host that the machine `name` is, else of its agent.
     pub(super) fn alert(&self, name: &str, reason: &str, message: &str) {
-        if !self.alerts.lock().is_new(name, reason, self.clock.now()) {
+        if !self.alerts.lock().note(name, reason, self.clock.now()) {
             return;
         }
         let mac = name.parse::<MacAddress>().ok();
@@ -152,8 +153,8 @@ impl Agents {
                 let mut changed = std::pin::pin!(notify.notified());
                 // What changes from here on is heard.
                 changed.as_mut().enable();
-                let instruction = record::instruction(&*self.known(certificate)?);
-                match instruction.filter(|instruction| !record::is_same(&instruction.id, after)) {
+                let next = instruction(&*self.known(certificate)?);
+                match next.filter(|instruction| !is_same(&instruction.id, after)) {
                     Some(instruction) => return Ok(instruction),
                     None => changed.await,
                 }

@@ -3,22 +3,22 @@
 
 use std::net::Ipv4Addr;
 
+use dhcp::MacAddress;
 use engine::{Manager, NamespacedName, Objects};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{parse_rfc3339, rfc3339};
+use metal_boot::Error;
+use metal_boot::machine::{Boot, Directory, Lease, Machine};
 use parking_lot::Mutex;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease, DhcpLeaseSpec};
 use serde_json::json;
 use std::sync::Arc;
 
-use super::boot::boot;
-use super::tokens::{BY_TOKEN, Told};
-use crate::error::Error;
-use crate::mac::MacAddress;
-use crate::machine::{Boot, Directory, Lease, Machine};
+use super::token::{BY_TOKEN, Told};
+use metal::state::{NetworkBoot, network_boot};
 
 const BY_MAC: &str = "netboot-mac";
 const BY_ADDRESS: &str = "netboot-address";
@@ -120,7 +120,10 @@ impl Directory for Kube {
         let (host, agent) = (self.host(mac), self.agent(mac));
         let reserved = self.reserved(mac, host.as_deref());
         let boot = match &host {
-            Some(host) => boot(host, agent.as_deref()),
+            Some(host) => match network_boot(host, agent.as_deref()) {
+                NetworkBoot::Agent => Boot::Agent,
+                NetworkBoot::Disk => Boot::Disk,
+            },
             None if self.discovers => Boot::Agent,
             None => Boot::Disk,
         };

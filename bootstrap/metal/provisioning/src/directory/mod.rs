@@ -1,11 +1,9 @@
-//! Who knows the machines: implementations of [`crate::machine::Directory`].
+//! Who knows the machines: implementations of [`metal_boot::machine::Directory`].
 
-mod boot;
 mod kube;
-mod memory;
+mod token;
 mod tokens;
 
 pub use kube::{ADDRESS, Kube};
-pub use memory::Memory;
-pub use tokens::BootToken;
-pub(crate) use tokens::token;
+pub use token::BootToken;
+pub(crate) use token::token;

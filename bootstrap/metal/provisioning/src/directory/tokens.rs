@@ -1,52 +1,20 @@
-//! One-time tokens: the script that starts a machine's agent names one, and the agent shows it when it enrols. What is kept is a checksum, with
+//! The one-time tokens of machines: the script that starts a machine's agent names one, and the agent shows it when it enrols. What is kept is a checksum, with
 //! the machine's lease.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use dhcp::MacAddress;
 use engine::NamespacedName;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use machinery::random::Random;
 use schemas::metal3::PreprovisioningImage;
 use serde_json::json;
 
-use super::Kube;
-use crate::http::listener::fingerprint;
+use super::kube::Kube;
+use super::token::{BY_TOKEN, BootToken, token};
+use crate::fingerprint::fingerprint;
 use crate::limits;
-use crate::mac::MacAddress;
-
-/// A token that nobody guesses.
-pub(crate) fn token(random: &Random) -> String {
-    let mut bytes = [0; 16];
-    random.fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A token that a machine was told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BootToken {
-    /// Its checksum.
-    pub sha256: String,
-    /// When the machine was told.
-    pub time: DateTime<Utc>,
-}
-
-/// Tokens of this process in clear, for machines that load an image in parts. Bounded; a server that was started anew makes others.
-#[derive(Default)]
-pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
-
-impl Told {
-    fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) {
-        if self.0.len() >= limits::TOKENS && !self.0.contains_key(&mac) {
-            self.0.retain(|_, (_, time)| now - *time < limits::duration(limits::SAME_TOKEN));
-            if self.0.len() >= limits::TOKENS {
-                return;
-            }
-        }
-        self.0.insert(mac, (token.to_owned(), now));
-    }
-}
 
 impl Kube {
     /// A token for the machine: the one before while it is fresh and nobody has used it, else another in place of it. `None` when it cannot
@@ -57,8 +25,8 @@ impl Kube {
         random: &Random,
         now: DateTime<Utc>,
     ) -> Option<String> {
-        let fresh = |(_, time): &&(String, DateTime<Utc>)| now - *time < limits::duration(limits::SAME_TOKEN);
-        let told = self.told.lock().0.get(&mac).filter(fresh).cloned();
+        let fresh = |(_, time): &(String, DateTime<Utc>)| now - *time < limits::duration(limits::SAME_TOKEN);
+        let told = self.told.lock().get(mac).filter(fresh);
         if let Some((token, time)) = told
             && !self.is_spent(&BootToken { sha256: fingerprint(token.as_bytes()), time })
         {
@@ -83,7 +51,7 @@ impl Kube {
 
     /// Forgets the token of the machine. What was shown once stays refused: it is not the token that the machine was told last.
     pub(crate) async fn withdraw_token(&self, mac: MacAddress) {
-        self.told.lock().0.remove(&mac);
+        self.told.lock().forget(mac);
         let key = NamespacedName::new("", mac.dashed());
         let none = json!({ "bootTokenSHA256": null, "bootTokenTime": null });
         match self.leases.merge(&key, None, json!({ "spec": none })).await {
@@ -95,7 +63,7 @@ impl Kube {
 
     /// The newest token of the machine.
     pub(crate) fn token(&self, mac: MacAddress) -> Option<BootToken> {
-        let told = self.told.lock().0.get(&mac).cloned();
+        let told = self.told.lock().get(mac);
         let told = told.map(|(token, time)| BootToken { sha256: fingerprint(token.as_bytes()), time });
         told.or_else(|| {
             let lease = self.leases.get(&NamespacedName::new("", mac.dashed()))?;
@@ -139,6 +107,3 @@ impl Kube {
         !self.agents.by_index(BY_TOKEN, &token.sha256).is_empty()
     }
 }
-
-/// Agents by the token that they enrolled with.
-pub(super) const BY_TOKEN: &str = "netboot-token";

@@ -1,4 +1,4 @@
-//! `/agent/v1/…`: what agents say, as HTTP ([`agent::protocol`]).
+//! `/agent/v1/…`: what agents say, as HTTP ([`agent_protocol`]).
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::file;
-use super::site::{Peer, percent_decoded};
+use super::peer::Peer;
+use super::percent::percent_decoded;
 use crate::agents::{Agents, Refusal};
 use crate::limits;
 

@@ -16,9 +16,9 @@ use http_body_util::StreamBody;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Frame;
+use metal_boot::pieces::Pieces;
 
 use super::range::{Part, part};
-use crate::image::Pieces;
 use crate::limits;
 
 /// The body of every answer.

@@ -9,6 +9,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use machinery::clock::Clock;
+use metal_boot::shares::Shares;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -17,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::impatient::Impatient;
-use super::site::{Peer, Site};
+use super::peer::Peer;
+use super::site::Site;
+use crate::fingerprint::fingerprint;
 use crate::metadata::tree::without_token;
-use crate::shares::Shares;
 use crate::{limits, media};
 
 /// How long to wait before the next try when the system refuses connections.
@@ -119,12 +121,6 @@ fn shown(path: &str) -> String {
     let path = without_token(path).1;
     let public = if path.starts_with(media::FOLDER) { path.rsplit_once('/') } else { None };
     public.map_or_else(|| path.to_owned(), |(folder, _)| format!("{folder}/…"))
-}
-
-/// SHA-256 in hexadecimal digits.
-pub fn fingerprint(certificate: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

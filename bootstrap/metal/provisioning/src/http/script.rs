@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::client::Processor;
-use crate::mac::MacAddress;
-use crate::machine::Boot;
+use dhcp::MacAddress;
+use metal_boot::client::Processor;
+use metal_boot::machine::Boot;
 
 /// What a script needs to know of the server.
 pub struct Server<'a> {

@@ -5,30 +5,21 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use dhcp::MacAddress;
 use http::{Method, Request, Response, StatusCode};
+use metal_boot::boot_files::BootFiles;
+use metal_boot::client::Processor;
+use metal_boot::machine::{Boot, Directory};
 
 use super::agents::{self, Incoming};
 use super::file::{self, Body};
+use super::peer::Peer;
+use super::percent::percent_decoded;
 use super::script::{self, script};
 use crate::agents::Agents;
-use crate::boot_files::BootFiles;
-use crate::client::Processor;
-use crate::mac::MacAddress;
-use crate::machine::{Boot, Directory};
 use crate::media::Media;
 use crate::metadata::Metadata;
 use crate::personal::Personal;
-
-/// The two ends of a connection.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// The client.
-    pub address: SocketAddr,
-    /// The address of this server that it came to.
-    pub local: SocketAddr,
-    /// SHA-256 of the certificate that it proved to have, in hexadecimal digits.
-    pub certificate: Option<String>,
-}
 
 /// Everything that is served.
 pub struct Site {
@@ -153,25 +144,4 @@ impl Site {
 /// `ADDRESS:PORT`, with brackets where they are needed. An address of IPv4 in the clothes of IPv6 is written as what it is.
 fn socket(address: IpAddr, port: u16) -> String {
     SocketAddr::new(address.to_canonical(), port).to_string()
-}
-
-/// Undoes `%41`; `None` for what is no such thing, or not UTF-8.
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [byte, after @ ..] = rest {
-        rest = after;
-        if *byte == b'%' {
-            let (digits, after) = rest.split_at_checked(2)?;
-            // Not by `from_str_radix` alone, which reads a sign.
-            let digits = std::str::from_utf8(digits)
-                .ok()
-                .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = after;
-        } else {
-            bytes.push(*byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

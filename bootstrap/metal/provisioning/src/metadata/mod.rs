@@ -1,8 +1,8 @@
 //! What a machine is told of itself: names, user data, networks, in the forms that clouds have for it. A machine is told its own only.
 
 pub mod channel;
-pub mod data;
+mod data;
 mod service;
-pub mod tree;
+pub(crate) mod tree;
 
 pub use service::Metadata;

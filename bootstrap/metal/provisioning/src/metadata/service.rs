@@ -4,13 +4,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
+use dhcp::MacAddress;
 use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{Clock, parse_rfc3339};
-use metal::names::state;
+use metal::state::HostState;
+use metal_boot::dhcp4::server::Addresses;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::Agent;
 use tokio::sync::Mutex;
@@ -18,12 +20,10 @@ use tokio::sync::Mutex;
 use super::channel::{Channel, USER_DATA, begun};
 use super::data::{Data, Secrets};
 use super::tree::{Item, find, without_token};
-use crate::agents::handover::{Handover, given, handover};
-use crate::dhcp4::server::Addresses;
 use crate::directory::Kube;
+use crate::fingerprint::fingerprint;
+use crate::handover::{Handover, given, handover};
 use crate::http::file::{self, Body};
-use crate::http::listener::fingerprint;
-use crate::mac::MacAddress;
 
 /// How long after the end of its provisioning a machine may ask for its user data.
 const WINDOW: Duration = Duration::minutes(15);
@@ -57,7 +57,7 @@ struct Tokens {
 /// User data holds keys and tokens: it is given once, soon after the machine was provisioned.
 fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
-    if ![state::PROVISIONING, state::PROVISIONED].contains(&status.provisioning.state.as_str()) {
+    if !HostState::of(host).has_user_data() {
         return Permit::NotProvisioned;
     }
     match Channel::of(host) {

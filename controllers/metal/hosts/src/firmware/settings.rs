@@ -101,7 +101,7 @@ fn compared(
 
 impl SettingsReconciler {
     /// The FirmwareSchema of all machines of this model; it goes with the last of them.
-    async fn keeps_schema(
+    async fn keep_schema(
         &self,
         object: &HostFirmwareSettings,
         host: &BareMetalHost,
@@ -155,7 +155,7 @@ impl Reconciler for SettingsReconciler {
                     Err(fault) => Found::Unreadable(fault.message),
                 };
                 if let Found::Known((_, schema)) = &found {
-                    reference = self.keeps_schema(&object, &host, schema).await?;
+                    reference = self.keep_schema(&object, &host, schema).await?;
                 }
                 found
             }

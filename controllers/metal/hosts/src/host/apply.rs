@@ -9,11 +9,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::Resource;
 use machinery::clock::rfc3339;
 use schemas::metal3::{BareMetalHost, HardwareData, HardwareDataSpec, HardwareDetails};
-use serde_json::json;
 
 use super::HostReconciler;
 use super::gather::Gathered;
 use super::plan::Plan;
+use crate::instruction;
 use crate::names::{HARDWARE_FINALIZER, PAUSED, SECRET_FINALIZER, operational};
 
 /// The conditions that this controller sets whatever others write.
@@ -27,29 +27,29 @@ impl HostReconciler {
         gathered: Gathered,
         mut plan: Plan,
     ) -> Result<Next> {
-        self.keeps_secret(&gathered, &plan).await?;
-        self.carries_out(host, &gathered, &mut plan).await;
+        self.keep_secret(&gathered, &plan).await?;
+        self.execute(host, &gathered, &mut plan).await;
         if let Some(image) = &plan.data_image {
-            self.stores_drive(&gathered.key, image).await?;
+            self.store_drive(&gathered.key, image).await?;
         }
         if let Some(update) = plan.installed.take() {
-            self.notes_installed(&gathered.key, update).await?;
+            self.note_installed(&gathered.key, update).await?;
         }
         if plan.asks_boot_image {
-            self.asks_boot_image(&plan.host, &gathered.key).await?;
+            self.ask_boot_image(&plan.host, &gathered.key).await?;
         }
         if plan.creates_firmware {
-            self.creates_firmware(&plan.host, &gathered.key).await?;
+            self.create_firmware(&plan.host, &gathered.key).await?;
         }
         if let Some(hardware) = plan.hardware.take() {
-            self.stores_hardware(&plan.host, &gathered.key, hardware).await?;
+            self.store_hardware(&plan.host, &gathered.key, hardware).await?;
         }
         if plan.releases_hardware {
-            self.releases_hardware(&gathered.key).await?;
+            self.release_hardware(&gathered.key).await?;
         }
-        self.instructs(&gathered, &plan).await?;
-        self.says(&plan);
-        self.remembers(&gathered, &plan);
+        self.instruct(&gathered, &plan).await?;
+        self.publish_events(&plan);
+        self.remember(&gathered, &plan);
         let now = self.manager.clock().now();
         if plan.host.status != host.status
             && let Some(status) = &mut plan.host.status
@@ -60,26 +60,19 @@ impl HostReconciler {
         Ok(plan.after.map_or_else(Next::done, Next::requeue_after))
     }
 
-    async fn instructs(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
+    async fn instruct(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
         let (Some(instruction), Some(agent)) = (&plan.instruction, &gathered.agent) else { return Ok(()) };
         let boot = agent.status.as_ref().and_then(|status| status.boot_id.clone());
-        let wanted = instruction.to_spec(boot);
+        let wanted = instruction::store(instruction, boot);
         if agent.spec.instruction.as_ref() == Some(&wanted) {
             return Ok(());
         }
-        // Replaced as a whole: nothing of the instruction before may stay.
-        let mut clear = json!({"bootID": null, "action": null, "erase": null, "image": null, "rootDeviceHints": null, "configDrive": null});
-        let value = serde_json::to_value(&wanted)
-            .map_err(|error| engine::Error::json("an instruction".to_owned(), error))?;
-        if let (Some(clear), Some(value)) = (clear.as_object_mut(), value.as_object()) {
-            clear.extend(value.clone());
-        }
         let key = NamespacedName::of(agent.as_ref());
-        self.agents.merge(&key, None, json!({"spec": {"instruction": clear}})).await?;
+        self.agents.merge(&key, None, instruction::replacement(&wanted)).await?;
         Ok(())
     }
 
-    fn says(&self, plan: &Plan) {
+    fn publish_events(&self, plan: &Plan) {
         for (is_warning, reason, message) in &plan.events {
             if *is_warning {
                 self.recorder.warning(&plan.host, &(), reason, message.clone());
@@ -90,7 +83,7 @@ impl HostReconciler {
     }
 
     /// A failure is not tried again before its time.
-    fn remembers(&self, gathered: &Gathered, plan: &Plan) {
+    fn remember(&self, gathered: &Gathered, plan: &Plan) {
         let now = self.manager.clock().now();
         let has_failed =
             plan.host.status.as_ref().is_some_and(|status| status.operational_status == operational::ERROR);
@@ -103,7 +96,7 @@ impl HostReconciler {
     }
 
     /// `HardwareData` has the name of its host and goes with it.
-    async fn stores_hardware(
+    async fn store_hardware(
         &self,
         host: &BareMetalHost,
         key: &NamespacedName,
@@ -129,7 +122,7 @@ impl HostReconciler {
         Ok(())
     }
 
-    async fn releases_hardware(&self, key: &NamespacedName) -> Result<()> {
+    async fn release_hardware(&self, key: &NamespacedName) -> Result<()> {
         let Some(existing) = self.hardware.get(key) else { return Ok(()) };
         let mut wanted = existing.as_ref().clone();
         if finalizer::remove(&mut wanted, HARDWARE_FINALIZER) {
@@ -139,7 +132,7 @@ impl HostReconciler {
     }
 
     /// The BMC's Secret belongs to the host, so that it moves and goes with it, and stays as long as the host needs it.
-    async fn keeps_secret(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
+    async fn keep_secret(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
         let is_paused = annotation(&plan.host, PAUSED).is_some();
         let Some(secret) = gathered.credentials.as_ref().filter(|_| !is_paused) else { return Ok(()) };
         let mut wanted = secret.as_ref().clone();

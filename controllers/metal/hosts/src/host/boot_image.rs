@@ -18,7 +18,7 @@ impl HostReconciler {
     }
 
     /// Asks for it; it goes with the host.
-    pub(super) async fn asks_boot_image(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
+    pub(super) async fn ask_boot_image(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
         let spec = wanted(host);
         let Some(existing) = self.boot_images.get(key) else {
             let image = PreprovisioningImage {

@@ -3,13 +3,14 @@
 use engine::conditions::{self, FALSE, TRUE};
 
 use super::plan::Planner;
-use crate::names::{operational, state};
+use crate::names::operational;
+use crate::state::HostState;
 
 /// Status and reason of a condition.
-type Said = (&'static str, &'static str);
+type StatusAndReason = (&'static str, &'static str);
 
 /// Manageable, AvailableForProvisioning, Provisioned, Ready, Progressing of a state.
-fn of_state(name: &str, has_failed: bool) -> [Said; 5] {
+fn of_state(state: HostState, has_failed: bool) -> [StatusAndReason; 5] {
     let working = |reason| {
         [
             (TRUE, "Manageable"),
@@ -19,35 +20,35 @@ fn of_state(name: &str, has_failed: bool) -> [Said; 5] {
             (TRUE, reason),
         ]
     };
-    match name {
-        state::NONE | state::UNMANAGED => [
+    match state {
+        HostState::New | HostState::Unmanaged => [
             (FALSE, "NotManaged"),
             (FALSE, "NotAvailable"),
             (FALSE, "NotProvisioned"),
             (FALSE, "NotProvisioned"),
             (FALSE, "NotProgressing"),
         ],
-        state::REGISTERING => [
+        HostState::Registering => [
             (FALSE, if has_failed { "RegistrationFailed" } else { "Registering" }),
             (FALSE, "NotAvailable"),
             (FALSE, "NotProvisioned"),
             (FALSE, "NotProvisioned"),
             (TRUE, "Registering"),
         ],
-        state::INSPECTING => working("Inspecting"),
-        state::MATCH_PROFILE | state::PREPARING => working("Preparing"),
-        state::PROVISIONING => working("Provisioning"),
-        state::DEPROVISIONING => working("Deprovisioning"),
-        state::POWERING_OFF => working("PoweringOffBeforeDelete"),
-        state::DELETING => working("Deleting"),
-        state::PROVISIONED | state::EXTERNALLY_PROVISIONED => [
+        HostState::Inspecting => working("Inspecting"),
+        HostState::MatchProfile | HostState::Preparing => working("Preparing"),
+        HostState::Provisioning => working("Provisioning"),
+        HostState::Deprovisioning => working("Deprovisioning"),
+        HostState::PoweringOff => working("PoweringOffBeforeDelete"),
+        HostState::Deleting => working("Deleting"),
+        HostState::Provisioned | HostState::ExternallyProvisioned => [
             (TRUE, "Manageable"),
             (FALSE, "NotAvailable"),
             (TRUE, "Provisioned"),
             (TRUE, "Provisioned"),
             (FALSE, "NotProgressing"),
         ],
-        _ => [
+        HostState::Available | HostState::Ready | HostState::Unknown => [
             (TRUE, "Manageable"),
             (TRUE, "Available"),
             (FALSE, "NotProvisioned"),
@@ -58,12 +59,12 @@ fn of_state(name: &str, has_failed: bool) -> [Said; 5] {
 }
 
 impl Planner<'_> {
-    pub(super) fn sets_conditions(&mut self) {
+    pub(super) fn set_conditions(&mut self) {
         let status = self.status().clone();
         let operational = status.operational_status.as_str();
         let has_failed = operational == operational::ERROR;
         let [mut manageable, available, provisioned, mut ready, mut progressing] =
-            of_state(&status.provisioning.state, has_failed);
+            of_state(HostState::from_name(&status.provisioning.state), has_failed);
         match operational {
             operational::ERROR => ready = (FALSE, "Error"),
             operational::SERVICING => ready = (FALSE, "Servicing"),
@@ -98,7 +99,7 @@ mod tests {
     #[test]
     fn a_host_is_never_available_and_provisioned() {
         for name in ["", "inspecting", "available", "ready", "provisioning", "provisioned", "deleting"] {
-            let [_, available, provisioned, ..] = of_state(name, false);
+            let [_, available, provisioned, ..] = of_state(HostState::from_name(name), false);
             assert!(available.0 == FALSE || provisioned.0 == FALSE, "{name}");
         }
     }

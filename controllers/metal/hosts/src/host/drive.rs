@@ -34,13 +34,13 @@ impl Drive {
 
 impl Planner<'_> {
     /// Puts into the drive what is wanted in it, before the machine is switched on. Whether it may be.
-    pub(super) fn fills_drive(&mut self) -> bool {
+    pub(super) fn fill_drive(&mut self) -> bool {
         let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return true };
         let held = match &drive.held {
             Ok(held) => held.as_deref(),
             Err(fault) => {
-                self.drive_fails(&fault.message);
-                self.fails(ErrorType::PowerManagement, fault.message.clone());
+                self.fail_drive(&fault.message);
+                self.fail(ErrorType::PowerManagement, fault.message.clone());
                 return false;
             }
         };
@@ -50,16 +50,16 @@ impl Planner<'_> {
                 None => Command::Eject,
             });
         }
-        self.notes_drive(drive.wanted().map(str::to_owned));
+        self.note_drive(drive.wanted().map(str::to_owned));
         true
     }
 
     /// Takes out what was put in for a system that is no more.
-    pub(super) fn empties_drive(&mut self) {
+    pub(super) fn empty_drive(&mut self) {
         let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return };
         if Drive::attached(&drive.image).is_some() {
             self.plan.commands.push(Command::Eject);
-            self.notes_drive(None);
+            self.note_drive(None);
         }
     }
 
@@ -67,7 +67,7 @@ impl Planner<'_> {
         matches!(self.observed.means, Means::Bmc { .. })
     }
 
-    fn notes_drive(&mut self, attached: Option<String>) {
+    fn note_drive(&mut self, attached: Option<String>) {
         let Some(drive) = &self.observed.drive else { return };
         let (mut image, now) = (drive.image.clone(), self.now());
         let status = image.status.get_or_insert_default();
@@ -77,7 +77,7 @@ impl Planner<'_> {
         self.plan.data_image = Some(image);
     }
 
-    fn drive_fails(&mut self, message: &str) {
+    fn fail_drive(&mut self, message: &str) {
         let Some(drive) = &self.observed.drive else { return };
         self.plan.data_image = Some(failed(&drive.image, message, self.now()));
     }

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use agent_protocol::State;
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
@@ -13,8 +14,10 @@ use super::observed::{Agent, Means, Observed};
 use super::{BY_HOST, HostReconciler};
 use crate::connection::{self, is_held, text};
 use crate::control::{Connection, Power};
+use crate::instruction;
 use crate::limits;
-use crate::names::{self, POWERED, state};
+use crate::names::{self, POWERED};
+use crate::state::HostState;
 
 /// What caches hold.
 pub(super) struct Gathered {
@@ -107,9 +110,7 @@ impl HostReconciler {
 
     /// Too many others are busy: those that are further than waiting.
     fn is_full(&self, host: &BareMetalHost) -> bool {
-        let is_busy = |host: &BareMetalHost| {
-            host.status.as_ref().is_some_and(|status| state::is_busy(&status.provisioning.state))
-        };
+        let is_busy = |host: &BareMetalHost| HostState::of(host).is_busy();
         let boots = |other: &Arc<BareMetalHost>| {
             is_busy(other)
                 && annotation(other.as_ref(), names::BOOTING).is_some()
@@ -167,19 +168,20 @@ fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     };
     let silent =
         at(&status.last_seen_time).map_or(limits::SILENCE, |seen| (now - seen).to_std().unwrap_or_default());
-    let instruction = status.instruction.unwrap_or_default();
+    let progress = status.instruction.unwrap_or_default();
+    let state = State::from_name(&progress.state);
     // An agent that restarts its machine ends with it; when it starts again it knows of no instruction.
     let told = agent.spec.instruction.as_ref();
-    let has_left = told.is_some_and(|told| told.action == "Restart" && told.id == instruction.id)
-        && instruction.state == "Done";
+    let has_left = told.is_some_and(|told| instruction::is_restart(told) && told.id == progress.id)
+        && state == Some(State::Done);
     Agent {
         name: agent.metadata.name.clone().unwrap_or_default(),
         silent,
         is_gone: silent >= limits::SILENCE || has_left,
-        since: at(&instruction.start_time),
-        id: instruction.id,
-        state: instruction.state,
-        message: instruction.message.unwrap_or_default(),
+        since: at(&progress.start_time),
+        id: progress.id,
+        state,
+        message: progress.message.unwrap_or_default(),
         hardware: status.hardware,
     }
 }

@@ -9,7 +9,8 @@ use super::plan::Planner;
 use crate::control::Power;
 use crate::identity;
 use crate::limits;
-use crate::names::{self, ErrorType, operational, state};
+use crate::names::{self, ErrorType, operational};
+use crate::state::HostState;
 
 impl Planner<'_> {
     pub(super) fn is_paused(&self) -> bool {
@@ -18,7 +19,7 @@ impl Planner<'_> {
 
     /// Takes over a status that came with the host, exactly once. The annotation goes when that is written: a process that ends in
     /// between, or whose write is refused, would take the host for a new one.
-    pub(super) fn restores_status(&mut self) -> bool {
+    pub(super) fn restore_status(&mut self) -> bool {
         let Some(text) = self.annotation(names::STATUS) else { return false };
         let untouched = self.was().last_updated.is_none();
         let parsed = serde_json::from_str::<BareMetalHostStatus>(text);
@@ -36,7 +37,7 @@ impl Planner<'_> {
     }
 
     /// What was told by hand about a machine that nobody may inspect.
-    pub(super) fn takes_hardware_details(&mut self) {
+    pub(super) fn take_hardware_details(&mut self) {
         let told = self.annotation(names::HARDWARE_DETAILS).map(str::to_owned);
         let is_disabled = self.inspection_is_disabled();
         if self.was().hardware.is_some() && !is_disabled && told.is_none() {
@@ -59,12 +60,12 @@ impl Planner<'_> {
             || self.annotation(names::INSPECT) == Some("disabled")
     }
 
-    pub(super) fn takes_finalizer(&mut self) -> bool {
+    pub(super) fn add_finalizer(&mut self) -> bool {
         !self.is_deleting() && finalizer::add(&mut self.plan.host, names::HOST_FINALIZER)
     }
 
     /// What was observed of the power, in every state.
-    pub(super) fn notes_power(&mut self) {
+    pub(super) fn note_power(&mut self) {
         match self.observed.power {
             Ok(Power::On) => self.status().powered_on = true,
             Ok(Power::Off) => self.status().powered_on = false,
@@ -73,15 +74,15 @@ impl Planner<'_> {
     }
 
     /// The BMC's address or credentials are not as they must be: an error in every state, but while the host is being deleted.
-    pub(super) fn is_unusable(&mut self) -> bool {
-        if matches!(self.state(), state::NONE | state::UNMANAGED) || self.detachment_holds() {
+    pub(super) fn report_unusable(&mut self) -> bool {
+        if !self.state().is_managed() || self.detachment_holds() {
             return false;
         }
         match &self.observed.means {
             Means::Unusable { .. } if self.is_deleting() => false,
             Means::Unusable { message, is_missing } => {
                 if self.was().error_message != *message {
-                    self.fails(ErrorType::Registration, message.clone());
+                    self.fail(ErrorType::Registration, message.clone());
                 }
                 if *is_missing {
                     self.again_after(limits::SECRET_RETRY);
@@ -96,32 +97,30 @@ impl Planner<'_> {
                     }),
                     credentials_version: Some(version.clone()),
                 };
-                self.verifies(used)
+                self.verify(used)
             }
             _ => false,
         }
     }
 
     /// The machine may be another host's: nothing is done to it, but while the host is being deleted.
-    pub(super) fn is_contested(&mut self) -> bool {
+    pub(super) fn report_conflict(&mut self) -> bool {
         let was = self.was();
         match self.annotation(names::CONFLICT) {
             Some(conflict) if !self.is_deleting() && !self.detachment_holds() => {
                 if was.error_message != conflict {
-                    let is_provisioned =
-                        matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
-                    let error = if is_provisioned {
+                    let error = if self.state().is_in_use() {
                         ErrorType::ProvisionedRegistration
                     } else {
                         ErrorType::Registration
                     };
-                    self.fails(error, conflict);
+                    self.fail(error, conflict);
                 }
                 true
             }
             _ => {
                 if identity::is_conflict(&was.error_message) {
-                    self.succeeds();
+                    self.succeed();
                 }
                 false
             }
@@ -129,18 +128,17 @@ impl Planner<'_> {
     }
 
     /// Credentials count as good once the BMC has answered with them.
-    fn verifies(&mut self, used: CredentialsStatus) -> bool {
+    fn verify(&mut self, used: CredentialsStatus) -> bool {
         let was = self.was();
         self.status().tried_credentials = Some(used.clone());
         match &self.observed.power {
             Err(fault) if fault.is_refused && !self.is_deleting() => {
                 let message = fault.message.clone();
                 self.status().good_credentials = None;
-                let is_provisioned =
-                    matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
+                let is_in_use = self.state().is_in_use();
                 let error =
-                    if is_provisioned { ErrorType::ProvisionedRegistration } else { ErrorType::Registration };
-                self.fails(error, message);
+                    if is_in_use { ErrorType::ProvisionedRegistration } else { ErrorType::Registration };
+                self.fail(error, message);
                 true
             }
             Ok(_) => {
@@ -155,7 +153,7 @@ impl Planner<'_> {
                         .contains(&name)
                 });
                 if was_refused && !identity::is_conflict(&was.error_message) {
-                    self.succeeds();
+                    self.succeed();
                 }
                 false
             }
@@ -164,49 +162,44 @@ impl Planner<'_> {
     }
 
     /// Waits while too many others are busy.
-    pub(super) fn is_delayed(&mut self) -> bool {
-        if state::is_busy(self.state()) && self.observed.is_full && self.observed.agent.is_none() {
+    pub(super) fn delay_while_full(&mut self) -> bool {
+        if self.state().is_busy() && self.observed.is_full && self.observed.agent.is_none() {
             self.status().operational_status = operational::DELAYED.to_owned();
             self.again_after(limits::POWER_POLL);
             return true;
         }
         if self.was().operational_status == operational::DELAYED {
-            self.recovers();
+            self.recover();
         }
         false
     }
 
     /// A host that is being deleted goes the way that its state prescribes.
-    pub(super) fn begins_deletion(&mut self) -> bool {
+    pub(super) fn begin_deletion(&mut self) -> bool {
         if !self.is_deleting() {
             return false;
         }
         if self.detachment_holds() {
-            return self.deletes_detached();
+            return self.delete_detached();
         }
-        let next = match self.state() {
-            state::DELETING | state::POWERING_OFF | state::DEPROVISIONING => return false,
-            state::NONE | state::UNMANAGED | state::REGISTERING => state::DELETING,
-            state::PROVISIONING | state::PROVISIONED => state::DEPROVISIONING,
-            _ => state::POWERING_OFF,
-        };
-        self.recovers();
+        let Some(next) = self.state().on_deletion() else { return false };
+        self.recover();
         self.status().error_count = 0;
-        self.enters(next);
+        self.enter(next);
         true
     }
 
     /// A detached machine is neither cleaned nor switched off.
-    fn deletes_detached(&mut self) -> bool {
+    fn delete_detached(&mut self) -> bool {
         let action = self.detachment().map(|detached| detached.delete_action);
         if action == Some(DeleteAction::Delay) {
             self.status().operational_status = operational::DETACHED.to_owned();
             return true;
         }
-        if self.state() == state::DELETING {
+        if self.state() == HostState::Deleting {
             return false;
         }
-        self.enters(state::DELETING);
+        self.enter(HostState::Deleting);
         true
     }
 
@@ -215,16 +208,12 @@ impl Planner<'_> {
     }
 
     pub(super) fn detachment_holds(&self) -> bool {
-        let rests = matches!(
-            self.state(),
-            state::PROVISIONED | state::EXTERNALLY_PROVISIONED | state::AVAILABLE | state::READY
-        );
-        self.detachment().is_some_and(|detached| rests || detached.force)
+        self.detachment().is_some_and(|detached| self.state().is_settled() || detached.force)
     }
 
     /// A detached machine is not touched.
-    pub(super) fn is_detached(&mut self) -> bool {
-        if self.detachment_holds() && self.state() != state::DELETING {
+    pub(super) fn leave_detached(&mut self) -> bool {
+        if self.detachment_holds() && self.state() != HostState::Deleting {
             self.status().operational_status = operational::DETACHED.to_owned();
             return true;
         }

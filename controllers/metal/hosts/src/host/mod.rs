@@ -2,11 +2,11 @@
 
 mod annotations;
 mod apply;
-mod beside;
 mod boot_image;
-mod carry_out;
+mod companions;
 mod conditions;
 mod drive;
+mod execute;
 mod gather;
 mod intake;
 mod memory;

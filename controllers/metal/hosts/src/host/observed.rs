@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent_protocol::State;
 use bmc::TaskState;
 use chrono::{DateTime, Utc};
 use schemas::metal3::{BareMetalHost, DataImage, FirmwareUpdate, HardwareDetails};
@@ -150,8 +151,8 @@ pub struct Agent {
     pub is_gone: bool,
     /// The instruction that it works on or has done.
     pub id: String,
-    /// `Running`, `Done` or `Failed`.
-    pub state: String,
+    /// How far it is with that; `None` before its first report.
+    pub state: Option<State>,
     /// What it says of it.
     pub message: String,
     /// When it began with the instruction.

@@ -1,4 +1,4 @@
-//! What is to be done about a BareMetalHost: pure, and the only place that knows Metal3's rules.
+//! What is to be done about a BareMetalHost. Pure: the work of each state is in `states`, what a state means in [`crate::state`].
 //!
 //! A plan holds the host as it should be and what is done to the machine before that is written. A state's work is asked for again in each
 //! reconcile until what was observed shows that it is done, so that a process that ends anywhere loses nothing.
@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use agent_protocol::{Action, Instruction};
 use machinery::clock::rfc3339;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, DataImage, FirmwareUpdate, HardwareDetails};
 
 use super::annotations;
 use super::observed::Observed;
 use crate::control::Command;
-use crate::instruction::{Action, Instruction};
 use crate::limits;
-use crate::names::{ErrorType, operational, state};
+use crate::names::{ErrorType, operational};
+use crate::state::HostState;
 
 /// The status of a host that has none yet.
 static NEW: LazyLock<BareMetalHostStatus> = LazyLock::new(BareMetalHostStatus::default);
@@ -88,48 +89,49 @@ impl<'a> Planner<'a> {
             self.plan.host.status.clone_from(&self.observed.host.status);
             return;
         }
-        if self.restores_status() || self.takes_finalizer() {
+        if self.restore_status() || self.add_finalizer() {
             return;
         }
-        self.takes_hardware_details();
-        self.notes_power();
-        if self.is_unusable()
-            || self.is_contested()
-            || self.is_delayed()
-            || self.awaits_installation()
-            || self.begins_deletion()
-            || self.is_detached()
+        self.take_hardware_details();
+        self.note_power();
+        if self.report_unusable()
+            || self.report_conflict()
+            || self.delay_while_full()
+            || self.await_installation()
+            || self.begin_deletion()
+            || self.leave_detached()
         {
-            self.sets_conditions();
+            self.set_conditions();
             return;
         }
         match self.state() {
-            state::NONE | state::UNMANAGED => self.begins(),
-            state::REGISTERING => self.registers(),
-            state::INSPECTING => self.inspects(),
-            state::MATCH_PROFILE | state::PREPARING => self.prepares(),
-            state::AVAILABLE | state::READY => self.rests(),
-            state::PROVISIONING => self.provisions(),
-            state::PROVISIONED | state::EXTERNALLY_PROVISIONED => self.serves(),
-            state::DEPROVISIONING => self.deprovisions(),
-            state::POWERING_OFF => self.powers_off_for_good(),
-            state::DELETING => self.ends(),
-            other => {
+            HostState::New | HostState::Unmanaged => self.begin(),
+            HostState::Registering => self.register(),
+            HostState::Inspecting => self.inspect(),
+            HostState::MatchProfile | HostState::Preparing => self.prepare(),
+            HostState::Available | HostState::Ready => self.rest(),
+            HostState::Provisioning => self.provision(),
+            HostState::Provisioned | HostState::ExternallyProvisioned => self.serve(),
+            HostState::Deprovisioning => self.deprovision(),
+            HostState::PoweringOff => self.power_off_for_good(),
+            HostState::Deleting => self.finish_deletion(),
+            HostState::Unknown => {
+                let name = &self.was().provisioning.state;
                 let message = format!(
-                    "status.provisioning.state is {other:?}, which is no state: set it to one that Metal3 knows, or delete the host"
+                    "status.provisioning.state is {name:?}, which is no state: set it to one that Metal3 knows, or delete the host"
                 );
-                self.fails(ErrorType::Registration, message);
+                self.fail(ErrorType::Registration, message);
             }
         }
-        self.sets_conditions();
+        self.set_conditions();
     }
 
     pub(super) fn status(&mut self) -> &mut BareMetalHostStatus {
         self.plan.host.status.get_or_insert_default()
     }
 
-    pub(super) fn state(&self) -> &'a str {
-        &self.was().provisioning.state
+    pub(super) fn state(&self) -> HostState {
+        HostState::of(&self.observed.host)
     }
 
     /// The status as it was read; an empty one of a new host.
@@ -164,16 +166,16 @@ impl<'a> Planner<'a> {
     }
 
     /// Goes on in `next`; its work begins with the reconcile that the write brings.
-    pub(super) fn enters(&mut self, next: &str) {
+    pub(super) fn enter(&mut self, next: HostState) {
         let (now, mode) = (self.now(), self.observed.host.spec.boot_mode.clone());
         let status = self.status();
-        next.clone_into(&mut status.provisioning.state);
+        next.name().clone_into(&mut status.provisioning.state);
         let history = status.operation_history.get_or_insert_default();
         let started = match next {
-            state::REGISTERING => Some(&mut history.register),
-            state::INSPECTING => Some(&mut history.inspect),
-            state::PROVISIONING => Some(&mut history.provision),
-            state::DEPROVISIONING => Some(&mut history.deprovision),
+            HostState::Registering => Some(&mut history.register),
+            HostState::Inspecting => Some(&mut history.inspect),
+            HostState::Provisioning => Some(&mut history.provision),
+            HostState::Deprovisioning => Some(&mut history.deprovision),
             _ => None,
         };
         if let Some(operation) = started {
@@ -181,19 +183,19 @@ impl<'a> Planner<'a> {
             operation.start = Some(now);
             operation.end = None;
         }
-        if matches!(next, state::REGISTERING | state::INSPECTING | state::PROVISIONING) {
+        if matches!(next, HostState::Registering | HostState::Inspecting | HostState::Provisioning) {
             status.provisioning.boot_mode = Some(mode.unwrap_or_else(|| "UEFI".to_owned()));
         }
     }
 
     /// The work of the state is done: what went wrong before is over.
-    pub(super) fn succeeds(&mut self) {
-        self.recovers();
+    pub(super) fn succeed(&mut self) {
+        self.recover();
         self.status().error_count = 0;
     }
 
     /// It works again; how often it failed is kept until the state's work is done.
-    pub(super) fn recovers(&mut self) {
+    pub(super) fn recover(&mut self) {
         let status = self.status();
         status.error_type = None;
         status.error_message = String::new();
@@ -201,19 +203,19 @@ impl<'a> Planner<'a> {
     }
 
     /// Records a failure; the back-off follows from their number.
-    pub(super) fn fails(&mut self, error: ErrorType, message: impl Into<String>) {
+    pub(super) fn fail(&mut self, error: ErrorType, message: impl Into<String>) {
         fail(&mut self.plan, error, message.into());
     }
 
     /// Tells the agent. Instructions are named for the operation that they belong to, so that each is given once.
-    pub(super) fn instructs(&mut self, id: String, action: Action) {
+    pub(super) fn instruct(&mut self, id: String, action: Action) {
         self.plan.instruction = Some(Instruction { id, action });
         // An agent that does not answer any more is told by nothing else.
         self.again_after(limits::SILENCE);
     }
 
     /// Takes all reboot annotations away.
-    pub(super) fn drops_reboots(&mut self) {
+    pub(super) fn drop_reboots(&mut self) {
         self.annotations().retain(|key, _| !annotations::is_reboot(key));
     }
 }

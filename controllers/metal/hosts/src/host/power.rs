@@ -1,5 +1,6 @@
 //! Getting a machine to run its agent, and keeping its power as it is wanted.
 
+use agent_protocol::{Action, State};
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
 
@@ -7,28 +8,27 @@ use super::annotations;
 use super::observed::{BootImage, Means};
 use super::plan::Planner;
 use crate::control::{Boot, Command, Power};
-use crate::instruction::Action;
 use crate::limits;
 use crate::names::{BOOTING, ErrorType, POWERED, WAITING_FOR_OPERATOR};
 
 impl Planner<'_> {
     /// Whether the machine's agent is there. When it is not, the machine is started over the network; when it does not come, that is
     /// an `error` of the state's kind.
-    pub(super) fn has_agent(&mut self, error: ErrorType) -> bool {
+    pub(super) fn ensure_agent(&mut self, error: ErrorType) -> bool {
         if let Some(agent) = &self.observed.agent
             && !agent.is_gone
         {
-            self.ejects_agent();
+            self.eject_agent();
             self.annotations().remove(BOOTING);
             if self.observed.means.is_by_hand() {
-                self.notes_by_hand("on");
+                self.note_by_hand("on");
             }
-            self.asks_operator(None);
+            self.ask_operator(None);
             return true;
         }
         match self.booting_since() {
-            Some(since) => self.awaits_agent(since, error),
-            None => self.starts_agent(error),
+            Some(since) => self.await_agent(since, error),
+            None => self.start_agent(error),
         }
         false
     }
@@ -39,9 +39,9 @@ impl Planner<'_> {
     }
 
     /// A machine that is on runs something else: it is switched off first. A failure before is waited out by the reconciler.
-    fn starts_agent(&mut self, error: ErrorType) {
+    fn start_agent(&mut self, error: ErrorType) {
         match self.observed.power {
-            Err(_) => self.reports_power_fault(),
+            Err(_) => self.report_power_fault(),
             Ok(Power::On) if !self.observed.means.is_by_hand() => {
                 self.plan.commands.push(Command::HardOff);
                 self.again_after(limits::POWER_CHANGE);
@@ -53,8 +53,8 @@ impl Planner<'_> {
                 let now = self.now();
                 self.annotations().insert(BOOTING.to_owned(), now);
                 match self.observed.means {
-                    Means::Manual => self.asks_operator(Some("start the machine from the network")),
-                    Means::WakeOnLan => self.notes_by_hand("on"),
+                    Means::Manual => self.ask_operator(Some("start the machine from the network")),
+                    Means::WakeOnLan => self.note_by_hand("on"),
                     _ => {}
                 }
             }
@@ -69,7 +69,7 @@ impl Planner<'_> {
         if self.observed.host.spec.boot_mode.as_deref() == Some("legacy") {
             let message = "spec.bootMode is legacy, and the agent's virtual media starts machines with UEFI only: set it to UEFI, or use an \
                            address of redfish:// for a start over the network";
-            self.fails(error, message);
+            self.fail(error, message);
             return None;
         }
         self.plan.asks_boot_image = true;
@@ -77,7 +77,7 @@ impl Planner<'_> {
             BootImage::Ready(url) => Some(vec![Command::Insert(url.clone()), Command::Boot(Boot::Media)]),
             BootImage::Failed(message) => {
                 let message = message.clone();
-                self.fails(error, message);
+                self.fail(error, message);
                 None
             }
             // Its events say when it is there.
@@ -86,13 +86,13 @@ impl Planner<'_> {
     }
 
     /// The agent runs from memory: what it was started from is taken out of the drive, so that nobody reads it afterwards.
-    pub(super) fn ejects_agent(&mut self) {
+    pub(super) fn eject_agent(&mut self) {
         if self.observed.means.boots_media() && self.annotation(BOOTING).is_some() {
             self.plan.commands.push(Command::Eject);
         }
     }
 
-    fn awaits_agent(&mut self, since: DateTime<Utc>, error: ErrorType) {
+    fn await_agent(&mut self, since: DateTime<Utc>, error: ErrorType) {
         // A person comes when they come.
         if self.observed.means == Means::Manual {
             return;
@@ -106,7 +106,7 @@ impl Planner<'_> {
                 "the machine was switched on {} s ago, and its BMC says that it is off: look whether it has power and why it stops, or reset its BMC",
                 waited.as_secs()
             );
-            self.fails(ErrorType::PowerManagement, message);
+            self.fail(ErrorType::PowerManagement, message);
             return;
         }
         match limits::BOOT.checked_sub(waited) {
@@ -120,7 +120,7 @@ impl Planner<'_> {
             _ => {
                 self.annotations().remove(BOOTING);
                 let message = self.silence();
-                self.fails(error, message);
+                self.fail(error, message);
             }
         }
     }
@@ -151,15 +151,15 @@ impl Planner<'_> {
     }
 
     /// A fault of the BMC is recorded once until it changes; the reconciler's back-off asks again.
-    pub(super) fn reports_power_fault(&mut self) {
+    pub(super) fn report_power_fault(&mut self) {
         if let Err(fault) = &self.observed.power {
             let message = fault.message.clone();
-            self.fails(ErrorType::PowerManagement, message);
+            self.fail(ErrorType::PowerManagement, message);
         }
     }
 
     /// Says what a person has to do, or that there is nothing to do any more.
-    pub(super) fn asks_operator(&mut self, request: Option<&str>) {
+    pub(super) fn ask_operator(&mut self, request: Option<&str>) {
         let (host, now) = (&mut self.plan.host, self.observed.now);
         let is_asked = host.status.as_ref().is_some_and(|status| {
             status.conditions.iter().any(|condition| condition.type_ == WAITING_FOR_OPERATOR)
@@ -178,7 +178,7 @@ impl Planner<'_> {
     }
 
     /// Brings the power to where `spec.online` and the reboot annotations want it. Whether it is there.
-    pub(super) fn keeps_power(&mut self, honours_reboots: bool) -> bool {
+    pub(super) fn keep_power(&mut self, honours_reboots: bool) -> bool {
         if self.observed.means == Means::None {
             return true;
         }
@@ -188,31 +188,31 @@ impl Planner<'_> {
         let power = match &self.observed.power {
             Ok(power) => *power,
             Err(_) => {
-                self.reports_power_fault();
+                self.report_power_fault();
                 return false;
             }
         };
         if self.was().error_type.as_deref() == Some(ErrorType::PowerManagement.name()) {
-            self.recovers();
+            self.recover();
         }
         let reboot = self.reboot_wanted(honours_reboots, power);
         let wants_on = self.observed.host.spec.online && reboot.is_none();
         match (power, wants_on) {
             (Power::Off, true) => {
-                if honours_reboots && !(self.services() && self.fills_drive()) {
+                if honours_reboots && !(self.service_firmware() && self.fill_drive()) {
                     return false;
                 }
                 self.event("PowerOn", "Host powered on");
-                self.switches_on();
+                self.switch_on();
                 false
             }
             (Power::On, false) => {
                 let is_hard = reboot.is_some_and(|reboot| reboot.is_hard) || self.was().error_count > 0;
-                self.switches_off(is_hard);
+                self.switch_off(is_hard);
                 false
             }
             _ => {
-                self.succeeds();
+                self.succeed();
                 true
             }
         }
@@ -231,28 +231,28 @@ impl Planner<'_> {
         Some(reboot)
     }
 
-    pub(super) fn switches_on(&mut self) {
+    pub(super) fn switch_on(&mut self) {
         if self.observed.means == Means::Manual {
-            self.asks_operator(Some("switch the machine on"));
+            self.ask_operator(Some("switch the machine on"));
             return;
         }
         if self.observed.means == Means::WakeOnLan {
             // Nothing tells whether it woke: it is not woken again and again.
-            self.notes_by_hand("on");
+            self.note_by_hand("on");
         }
         self.plan.commands.push(Command::PowerOn);
         self.again_after(limits::POWER_CHANGE);
     }
 
     /// What is known of the power of a machine without a BMC, where a person said otherwise.
-    fn notes_by_hand(&mut self, power: &str) {
+    fn note_by_hand(&mut self, power: &str) {
         self.annotations().insert(POWERED.to_owned(), power.to_owned());
     }
 
     /// Switches the machine off, softly where that is possible. A machine without a BMC is switched off by its agent, or by a person.
-    pub(super) fn switches_off(&mut self, is_hard: bool) {
+    pub(super) fn switch_off(&mut self, is_hard: bool) {
         if self.observed.means.is_by_hand() {
-            self.switches_off_by_hand();
+            self.switch_off_by_hand();
             return;
         }
         self.event("PowerOff", if is_hard { "Host powered off" } else { "Host soft powered off" });
@@ -260,14 +260,14 @@ impl Planner<'_> {
         self.again_after(limits::POWER_CHANGE);
     }
 
-    fn switches_off_by_hand(&mut self) {
+    fn switch_off_by_hand(&mut self) {
         let id = format!("power-off/{}", self.observed.host.metadata.generation.unwrap_or_default());
         match &self.observed.agent {
-            Some(agent) if !agent.is_gone && agent.id == id && agent.state == "Done" => {
-                self.notes_by_hand("off")
+            Some(agent) if !agent.is_gone && agent.id == id && agent.state == Some(State::Done) => {
+                self.note_by_hand("off")
             }
-            Some(agent) if !agent.is_gone => self.instructs(id, Action::PowerOff),
-            _ => self.asks_operator(Some("switch the machine off")),
+            Some(agent) if !agent.is_gone => self.instruct(id, Action::PowerOff),
+            _ => self.ask_operator(Some("switch the machine off")),
         }
     }
 }

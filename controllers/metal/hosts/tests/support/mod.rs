@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
+use agent_protocol::{Action, Erase, State};
 use bmc::TaskState;
 use chrono::{DateTime, TimeZone as _, Utc};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::{Agent, BootImage, Drive, Firmware, Means, Observed};
 use metal::host::plan::{Plan, plan};
-use metal::instruction::{Action, Erase};
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
 
 /// How long a machine takes from its power-on to its agent.
@@ -244,23 +244,24 @@ impl World {
         assert!(!agent.is_gone, "an agent that is not there is told nothing");
         agent.id = id.to_owned();
         agent.since = Some(self.now);
-        agent.state = "Done".to_owned();
+        agent.state = Some(State::Done);
         agent.message = String::new();
         if let Some((prefix, count)) = &mut self.failing
             && *count > 0
             && id.starts_with(*prefix)
         {
             *count -= 1;
-            agent.state = "Failed".to_owned();
+            agent.state = Some(State::Failed);
             agent.message = "it did not work".to_owned();
             return;
         }
         match action {
+            Action::Wait => {}
             Action::Inspect => {
                 agent.hardware =
                     Some(HardwareDetails { ram_mebibytes: Some(1024), ..HardwareDetails::default() })
             }
-            Action::Clean(erase) => {
+            Action::Clean { erase } => {
                 self.disk = None;
                 self.erased = Some(*erase);
                 agent.message = "how it was done".to_owned();

@@ -1,28 +1,29 @@
 //! The way back, and the end: deprovision, power off, delete.
 
+use agent_protocol::{Action, Erase, State};
 use engine::finalizer;
 
 use crate::control::{Command, Power};
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::{Action, Erase};
 use crate::limits;
-use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER, state};
+use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER};
+use crate::state::HostState;
 
 impl Planner<'_> {
     /// Nothing of what was there is left on the disks; `automatedCleaningMode: disabled` leaves it.
-    pub(in crate::host) fn deprovisions(&mut self) {
+    pub(in crate::host) fn deprovision(&mut self) {
         if self.is_deleting() && self.has_failed_too_often() {
-            self.gives_up_cleaning();
+            self.give_up_cleaning();
             return;
         }
         if self.observed.host.spec.automated_cleaning_mode.as_deref() == Some("disabled")
             || self.wrote_nothing()
         {
-            self.is_deprovisioned();
+            self.finish_deprovisioning();
             return;
         }
-        if !self.has_agent(ErrorType::Provisioning) {
+        if !self.ensure_agent(ErrorType::Provisioning) {
             return;
         }
         let id = format!("clean/{}", self.started(|history| history.deprovision.as_ref()));
@@ -31,27 +32,27 @@ impl Planner<'_> {
             self.event("DeprovisioningStarted", "Image deprovisioning started");
             let is_asked = self.annotation(ERASE) == Some("everything");
             let erase = if is_asked { Erase::Everything } else { Erase::Metadata };
-            self.instructs(id, Action::Clean(erase));
+            self.instruct(id, Action::Clean { erase });
             return;
         }
-        match agent.state.as_str() {
-            "Failed" => self.repeats(ErrorType::Provisioning, agent.message.clone()),
-            "Done" => {
+        match agent.state {
+            Some(State::Failed) => self.repeat(ErrorType::Provisioning, agent.message.clone()),
+            Some(State::Done) => {
                 if !agent.message.is_empty() {
                     self.event("DisksErased", agent.message.clone());
                 }
-                self.is_deprovisioned();
+                self.finish_deprovisioning();
             }
             _ => self.again_after(limits::SILENCE),
         }
     }
 
     /// The host goes all the same, as Metal3 lets it go; switching its machine off has attempts of its own.
-    fn gives_up_cleaning(&mut self) {
+    fn give_up_cleaning(&mut self) {
         let message = format!("Deleted without being cleaned: {}", self.was().error_message);
         self.plan.events.push((true, "DeprovisioningError", message));
-        self.succeeds();
-        self.enters(state::POWERING_OFF);
+        self.succeed();
+        self.enter(HostState::PoweringOff);
     }
 
     /// Live images leave nothing behind.
@@ -63,12 +64,12 @@ impl Planner<'_> {
             .is_some_and(|image| image.format.as_deref() == Some("live-iso"))
     }
 
-    fn is_deprovisioned(&mut self) {
+    fn finish_deprovisioning(&mut self) {
         let now = self.now();
         if self.wrote_nothing() && matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
             self.plan.commands.push(Command::Eject);
         }
-        self.empties_drive();
+        self.empty_drive();
         let status = self.status();
         status.provisioning.image = None;
         status.provisioning.custom_deploy = None;
@@ -78,15 +79,15 @@ impl Planner<'_> {
         if let Some(deprovision) = &mut status.operation_history.get_or_insert_default().deprovision {
             deprovision.end = Some(now);
         }
-        self.drops_reboots();
+        self.drop_reboots();
         self.event("DeprovisioningComplete", "Image deprovisioning completed");
         if self.is_deleting() {
-            self.succeeds();
-            self.enters(state::POWERING_OFF);
+            self.succeed();
+            self.enter(HostState::PoweringOff);
         } else {
             // The count stays: an image that can't be written is tried less and less often.
-            self.recovers();
-            self.enters(state::AVAILABLE);
+            self.recover();
+            self.enter(HostState::Available);
         }
     }
 
@@ -95,25 +96,25 @@ impl Planner<'_> {
             || matches!(self.observed.means, Means::Unusable { .. } | Means::None)
     }
 
-    pub(in crate::host) fn powers_off_for_good(&mut self) {
+    pub(in crate::host) fn power_off_for_good(&mut self) {
         let keeps_power = self.observed.host.spec.disable_power_off == Some(true)
             || self.observed.means.is_by_hand()
             || self.has_failed_too_often();
         if keeps_power || self.observed.power == Ok(Power::Off) {
-            self.enters(state::DELETING);
+            self.enter(HostState::Deleting);
             return;
         }
         if self.observed.power.is_err() {
-            self.reports_power_fault();
+            self.report_power_fault();
             return;
         }
-        self.empties_drive();
-        self.ejects_agent();
+        self.empty_drive();
+        self.eject_agent();
         self.plan.commands.push(Command::HardOff);
         self.again_after(limits::POWER_CHANGE);
     }
 
-    pub(in crate::host) fn ends(&mut self) {
+    pub(in crate::host) fn finish_deletion(&mut self) {
         self.annotations().remove(BOOTING);
         self.plan.releases_hardware = true;
         finalizer::remove(&mut self.plan.host, HOST_FINALIZER);

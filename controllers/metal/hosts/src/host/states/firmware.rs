@@ -12,7 +12,8 @@ use crate::control::{Boot, Command};
 use crate::host::observed::{Firmware, Means};
 use crate::host::plan::Planner;
 use crate::limits;
-use crate::names::{ErrorType, FIRMWARE, operational, state};
+use crate::names::{ErrorType, FIRMWARE, operational};
+use crate::state::HostState;
 
 /// What the host waits for.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -43,18 +44,18 @@ fn waits_for_start(state: &str) -> bool {
 
 impl Planner<'_> {
     /// Before the machine is available. Whether there is nothing left to do.
-    pub(in crate::host) fn prepares_firmware(&mut self) -> bool {
+    pub(in crate::host) fn prepare_firmware(&mut self) -> bool {
         let wanted = self.observed.firmware.clone();
-        self.changes_firmware(&wanted, ErrorType::Preparation)
+        self.change_firmware(&wanted, ErrorType::Preparation)
     }
 
     /// Before a machine in use is switched on. Whether it may be.
-    pub(in crate::host) fn services(&mut self) -> bool {
+    pub(in crate::host) fn service_firmware(&mut self) -> bool {
         let wanted = self.observed.firmware.on_reboot();
         if self.firmware_progress().is_none() && !wanted.is_wanted() {
             return true;
         }
-        let is_done = self.changes_firmware(&wanted, ErrorType::Servicing);
+        let is_done = self.change_firmware(&wanted, ErrorType::Servicing);
         if !is_done && self.status().operational_status != operational::ERROR {
             self.status().operational_status = operational::SERVICING.to_owned();
         }
@@ -63,8 +64,8 @@ impl Planner<'_> {
 
     /// Whether the way out of the state waits until the BMC has installed what it installs: the machine's power would be cut next. A task
     /// that waits for a start of the machine itself is left to the BMC.
-    pub(in crate::host) fn awaits_installation(&mut self) -> bool {
-        let leaves = self.is_deleting() || (self.state() == state::PROVISIONED && self.is_cancelled());
+    pub(in crate::host) fn await_installation(&mut self) -> bool {
+        let leaves = self.is_deleting() || (self.state() == HostState::Provisioned && self.is_cancelled());
         let reaches = matches!(self.observed.means, Means::Bmc { .. });
         let Some(Progress { update: Some(update), since, task, is_restarted }) = self.firmware_progress()
         else {
@@ -81,41 +82,41 @@ impl Planner<'_> {
             return false;
         }
         let progress = Progress { update: Some(update.clone()), since, task, is_restarted };
-        let is_used = matches!(self.state(), state::PROVISIONED | state::EXTERNALLY_PROVISIONED);
+        let is_used = self.state().is_in_use();
         let error = if is_used { ErrorType::Servicing } else { ErrorType::Preparation };
-        self.awaits_update(&update, progress, error);
+        self.await_update(&update, progress, error);
         true
     }
 
     /// Whether no change of the firmware is going on at a machine in use.
-    pub(in crate::host) fn is_serviced(&mut self) -> bool {
-        self.firmware_progress().is_none() || self.services()
+    pub(in crate::host) fn continue_service(&mut self) -> bool {
+        self.firmware_progress().is_none() || self.service_firmware()
     }
 
     fn firmware_progress(&self) -> Option<Progress> {
         progress(self.annotation(FIRMWARE))
     }
 
-    fn notes_firmware(&mut self, progress: &Progress) {
+    fn note_firmware(&mut self, progress: &Progress) {
         let text = serde_json::to_string(progress).unwrap_or_default();
         self.annotations().insert(FIRMWARE.to_owned(), text);
     }
 
-    fn changes_firmware(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
+    fn change_firmware(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
         match self.firmware_progress() {
-            None => self.begins_change(wanted, error),
-            Some(Progress { update: None, since, .. }) => self.awaits_settings(wanted, &since, error),
+            None => self.begin_change(wanted, error),
+            Some(Progress { update: None, since, .. }) => self.await_settings(wanted, &since, error),
             Some(Progress { update: Some(update), since, task, is_restarted }) => {
                 let progress = Progress { update: Some(update.clone()), since, task, is_restarted };
-                self.awaits_update(&update, progress, error);
+                self.await_update(&update, progress, error);
                 false
             }
         }
     }
 
-    fn begins_change(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
+    fn begin_change(&mut self, wanted: &Firmware, error: ErrorType) -> bool {
         if let Some(problem) = &wanted.problem {
-            self.fails(error, problem.clone());
+            self.fail(error, problem.clone());
             return false;
         }
         if wanted.is_unread {
@@ -130,7 +131,7 @@ impl Planner<'_> {
         };
         if let Some(update) = &begun.update {
             self.plan.update = Some(update.clone());
-            self.notes_firmware(&begun);
+            self.note_firmware(&begun);
             self.again_after(limits::TASK_POLL);
             return false;
         }
@@ -138,21 +139,21 @@ impl Planner<'_> {
             return true;
         }
         self.plan.commands.push(Command::Set(wanted.settings.clone()));
-        self.restarts_for_firmware(error);
-        self.notes_firmware(&begun);
+        self.restart_for_firmware(error);
+        self.note_firmware(&begun);
         self.again_after(limits::FIRMWARE_CHANGE);
         false
     }
 
     /// A machine that is not in use starts into the agent, and not into what an earlier user left on its disk.
-    fn restarts_for_firmware(&mut self, error: ErrorType) {
+    fn restart_for_firmware(&mut self, error: ErrorType) {
         if error == ErrorType::Preparation {
             self.plan.commands.push(Command::Boot(Boot::Network));
         }
         self.plan.commands.push(Command::Reset);
     }
 
-    fn awaits_update(&mut self, update: &FirmwareUpdate, mut progress: Progress, error: ErrorType) {
+    fn await_update(&mut self, update: &FirmwareUpdate, mut progress: Progress, error: ErrorType) {
         let component = &update.component;
         match &self.observed.firmware.task {
             Some(Ok(TaskState::Done)) => {
@@ -162,24 +163,21 @@ impl Planner<'_> {
             }
             Some(Ok(TaskState::Failed { message })) => {
                 self.annotations().remove(FIRMWARE);
-                self.fails(
-                    error,
-                    format!("the BMC could not install the firmware of {component}: {message}"),
-                );
+                self.fail(error, format!("the BMC could not install the firmware of {component}: {message}"));
             }
             Some(Ok(TaskState::Running { message, .. }))
                 if waits_for_start(message) && !progress.is_restarted =>
             {
-                self.restarts_for_firmware(error);
+                self.restart_for_firmware(error);
                 progress.is_restarted = true;
-                self.notes_firmware(&progress);
+                self.note_firmware(&progress);
                 self.again_after(limits::TASK_POLL);
             }
             // A BMC that installs its own firmware does not answer for some minutes.
             _ if self.has_waited(&progress.since, limits::UPDATE) => {
                 self.annotations().remove(FIRMWARE);
                 let minutes = limits::UPDATE.as_secs() / 60;
-                self.fails(
+                self.fail(
                     error,
                     format!("the BMC has not installed the firmware of {component} within {minutes} minutes: look at its job queue"),
                 );
@@ -188,7 +186,7 @@ impl Planner<'_> {
         }
     }
 
-    fn awaits_settings(&mut self, wanted: &Firmware, since: &str, error: ErrorType) -> bool {
+    fn await_settings(&mut self, wanted: &Firmware, since: &str, error: ErrorType) -> bool {
         if !wanted.is_unread && wanted.problem.is_none() && wanted.settings.is_empty() {
             self.annotations().remove(FIRMWARE);
             self.event("FirmwareSettingsChanged", "Settings of the firmware are in force");
@@ -206,7 +204,7 @@ impl Planner<'_> {
              and at the machine's console, or take them out of the HostFirmwareSettings",
             names.join(", "),
         );
-        self.fails(error, message);
+        self.fail(error, message);
         false
     }
 

@@ -1,12 +1,13 @@
 //! From a new host to one that is available: register, inspect, prepare.
 
+use agent_protocol::{Action, State};
 use schemas::metal3::BareMetalHostSpec;
 
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::Action;
 use crate::limits;
-use crate::names::{self, ErrorType, operational, state};
+use crate::names::{self, ErrorType, operational};
+use crate::state::HostState;
 
 /// Why the volumes can't be as the host wants them. An empty list of volumes of a controller deletes all that there are; one of software
 /// RAID is done with the cleaning.
@@ -26,24 +27,24 @@ fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
 
 impl Planner<'_> {
     /// New, or without anything that could manage it.
-    pub(in crate::host) fn begins(&mut self) {
+    pub(in crate::host) fn begin(&mut self) {
         if self.observed.means == Means::None {
-            if self.state() == state::NONE {
+            if self.state() == HostState::New {
                 self.event("Discovered", "Discovered host with no BMC details");
-                self.enters(state::UNMANAGED);
+                self.enter(HostState::Unmanaged);
             }
             self.status().operational_status = operational::DISCOVERED.to_owned();
             return;
         }
-        self.recovers();
-        self.enters(state::REGISTERING);
+        self.recover();
+        self.enter(HostState::Registering);
     }
 
     /// The BMC answers; what is known without looking is filled in.
-    pub(in crate::host) fn registers(&mut self) {
+    pub(in crate::host) fn register(&mut self) {
         if let Err(fault) = &self.observed.power {
             let message = fault.message.clone();
-            self.fails(ErrorType::Registration, message);
+            self.fail(ErrorType::Registration, message);
             let count = self.status().error_count;
             self.again_after(limits::first_contact(count));
             return;
@@ -62,36 +63,36 @@ impl Planner<'_> {
             register.end = Some(now);
         }
         self.event("Registered", "Registered new host");
-        self.succeeds();
+        self.succeed();
         let next = if self.observed.host.spec.externally_provisioned == Some(true) {
-            state::EXTERNALLY_PROVISIONED
+            HostState::ExternallyProvisioned
         } else if self.inspection_is_disabled() {
-            state::PREPARING
+            HostState::Preparing
         } else {
-            state::INSPECTING
+            HostState::Inspecting
         };
-        self.enters(next);
+        self.enter(next);
     }
 
     /// The agent looks at the machine.
-    pub(in crate::host) fn inspects(&mut self) {
+    pub(in crate::host) fn inspect(&mut self) {
         if self.annotation(names::INSPECT).is_some() {
             self.annotations().remove(names::INSPECT);
         }
-        if !self.has_agent(ErrorType::Inspection) {
+        if !self.ensure_agent(ErrorType::Inspection) {
             return;
         }
         let id = format!("inspect/{}", self.started(|history| history.inspect.as_ref()));
         let Some(agent) = self.observed.agent.as_ref() else { return };
         if agent.id != id {
-            self.drops_reboots();
+            self.drop_reboots();
             self.event("InspectionStarted", "Hardware inspection started");
-            self.instructs(id, Action::Inspect);
+            self.instruct(id, Action::Inspect);
             return;
         }
-        match (agent.state.as_str(), &agent.hardware) {
-            ("Failed", _) => self.repeats(ErrorType::Inspection, agent.message.clone()),
-            ("Done", Some(hardware)) => {
+        match (agent.state, &agent.hardware) {
+            (Some(State::Failed), _) => self.repeat(ErrorType::Inspection, agent.message.clone()),
+            (Some(State::Done), Some(hardware)) => {
                 let (hardware, now) = (hardware.clone(), self.now());
                 self.plan.hardware = Some(hardware.clone());
                 let status = self.status();
@@ -100,28 +101,28 @@ impl Planner<'_> {
                     inspect.end = Some(now);
                 }
                 self.event("InspectionComplete", "Hardware inspection completed");
-                self.succeeds();
-                self.enters(state::PREPARING);
+                self.succeed();
+                self.enter(HostState::Preparing);
             }
             _ => self.again_after(limits::SILENCE),
         }
     }
 
     /// A failure of the agent is recorded, and the state's work begins again under another name.
-    pub(in crate::host) fn repeats(&mut self, error: ErrorType, message: String) {
+    pub(in crate::host) fn repeat(&mut self, error: ErrorType, message: String) {
         let state = self.state();
-        self.enters(state);
-        self.fails(error, message);
+        self.enter(state);
+        self.fail(error, message);
     }
 
     /// Settings that a machine gets before it is used. What was asked for is noted, so that a change is seen.
-    pub(in crate::host) fn prepares(&mut self) {
+    pub(in crate::host) fn prepare(&mut self) {
         let spec = &self.observed.host.spec;
         if let Some(problem) = raid_problem(spec) {
-            self.fails(ErrorType::Preparation, problem);
+            self.fail(ErrorType::Preparation, problem);
             return;
         }
-        if !self.prepares_firmware() {
+        if !self.prepare_firmware() {
             return;
         }
         let hints = spec.root_device_hints.clone();
@@ -131,7 +132,7 @@ impl Planner<'_> {
         if self.observed.host.spec.architecture.is_none() {
             self.plan.host.spec.architecture = architecture;
         }
-        self.succeeds();
-        self.enters(state::AVAILABLE);
+        self.succeed();
+        self.enter(HostState::Available);
     }
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use agent_protocol::{Action, Deployment, Erase, Image, State};
 use schemas::metal3::{OperationHistory, OperationMetric};
 
 use crate::control::{Boot, Command, Power};
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
-use crate::instruction::{self, Action, Deployment, Erase};
+use crate::instruction;
 use crate::limits;
-use crate::names::{ErrorType, state};
+use crate::names::ErrorType;
+use crate::state::HostState;
 
 /// The deploy step of Ironic's agent that writes an image, which is what this agent does without one, too.
 const WRITE_IMAGE: &str = "write_image";
@@ -24,21 +26,21 @@ impl Planner<'_> {
         operation.and_then(|operation| operation.start.clone()).unwrap_or_default()
     }
 
-    pub(in crate::host) fn provisions(&mut self) {
+    pub(in crate::host) fn provision(&mut self) {
         let spec = &self.observed.host.spec;
         if self.was().error_type.is_some() || self.is_cancelled_before_the_end() {
-            self.enters(state::DEPROVISIONING);
+            self.enter(HostState::Deprovisioning);
             return;
         }
         if let Some(problem) = self.provisioning_problem() {
-            self.fails(ErrorType::Provisioning, problem);
+            self.fail(ErrorType::Provisioning, problem);
             return;
         }
         if spec.image.as_ref().is_some_and(|image| image.format.as_deref() == Some("live-iso")) {
-            self.starts_live_image();
+            self.start_live_image();
             return;
         }
-        self.writes_image();
+        self.write_image();
     }
 
     /// Why what is asked for can't be provisioned. Looked for before anything is done to the machine.
@@ -71,58 +73,68 @@ impl Planner<'_> {
         !wanted && self.observed.host.spec.custom_deploy.is_none()
     }
 
-    fn writes_image(&mut self) {
+    fn write_image(&mut self) {
         let begun = self.started(|history| history.provision.as_ref());
         let (clean, deploy, restart) =
             (format!("clean/{begun}"), format!("deploy/{begun}"), instruction::restart(&begun));
         // Once the image is there the machine restarts, and its agent goes.
         if self.observed.agent.as_ref().is_some_and(|agent| agent.id == restart) {
-            self.restarts();
+            self.await_restart();
             return;
         }
-        if !self.has_agent(ErrorType::Provisioning) {
+        if !self.ensure_agent(ErrorType::Provisioning) {
             return;
         }
         let Some(agent) = self.observed.agent.as_ref() else { return };
         let cleans = self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled");
-        match (agent.id == clean, agent.id == deploy, agent.state.as_str()) {
-            (true, _, "Failed") | (_, true, "Failed") => {
+        match (agent.id == clean, agent.id == deploy, agent.state) {
+            (true, _, Some(State::Failed)) | (_, true, Some(State::Failed)) => {
                 let message = agent.message.clone();
-                self.fails(ErrorType::Provisioning, message);
+                self.fail(ErrorType::Provisioning, message);
             }
-            (_, true, "Done") => {
+            (_, true, Some(State::Done)) => {
                 self.plan.commands.push(Command::Boot(Boot::Disk));
-                self.instructs(restart, Action::Restart);
+                self.instruct(restart, Action::Restart);
             }
-            (true, _, "Done") => self.deploys(deploy),
+            (true, _, Some(State::Done)) => self.deploy(deploy),
             (true, _, _) | (_, true, _) => self.again_after(limits::SILENCE),
             _ if cleans => {
-                self.drops_reboots();
-                self.instructs(clean, Action::Clean(Erase::Metadata));
+                self.drop_reboots();
+                self.instruct(clean, Action::Clean { erase: Erase::Metadata });
             }
             _ => {
-                self.drops_reboots();
-                self.deploys(deploy);
+                self.drop_reboots();
+                self.deploy(deploy);
             }
         }
     }
 
-    fn deploys(&mut self, id: String) {
-        let status = self.was();
-        let deployment = Deployment {
-            image: self.observed.host.spec.image.clone().unwrap_or_default(),
-            hints: status.provisioning.root_device_hints.clone().unwrap_or_default(),
+    fn deploy(&mut self, id: String) {
+        let hints = self.was().provisioning.root_device_hints.clone().unwrap_or_default();
+        let Some(root_device_hints) = instruction::hints(&hints) else {
+            let message = "spec.rootDeviceHints.minSizeGigabytes is below zero: correct it";
+            self.fail(ErrorType::Provisioning, message);
+            return;
         };
-        self.instructs(id, Action::Deploy(Box::new(deployment)));
+        let image = self.observed.host.spec.image.clone().unwrap_or_default();
+        let image = Image {
+            url: image.url,
+            checksum: image.checksum.unwrap_or_default(),
+            checksum_type: image.checksum_type.unwrap_or_default(),
+            format: image.format.unwrap_or_default(),
+        };
+        // Metal3's metadata is there for every host.
+        let deployment = Deployment { image, root_device_hints, config_drive: true };
+        self.instruct(id, Action::Deploy(Box::new(deployment)));
     }
 
     /// The agent ends the system by itself; where it hangs, the BMC does it.
-    fn restarts(&mut self) {
+    fn await_restart(&mut self) {
         let Some(agent) = self.observed.agent.as_ref() else { return };
         let since = agent.since.unwrap_or(self.observed.now);
         let waited = (self.observed.now - since).to_std().unwrap_or_default();
-        if agent.state == "Done" || agent.is_gone {
-            self.is_provisioned();
+        if agent.state == Some(State::Done) || agent.is_gone {
+            self.finish_provisioning();
         } else if waited >= limits::RESTART && !self.observed.means.is_by_hand() {
             self.plan.commands.push(if self.observed.power == Ok(Power::Off) {
                 Command::PowerOn
@@ -130,14 +142,14 @@ impl Planner<'_> {
                 Command::HardOff
             });
             if self.observed.power == Ok(Power::Off) {
-                self.is_provisioned();
+                self.finish_provisioning();
             }
         } else {
             self.again_after(limits::RESTART.saturating_sub(waited).max(Duration::from_secs(1)));
         }
     }
 
-    fn is_provisioned(&mut self) {
+    fn finish_provisioning(&mut self) {
         let (image, deploy, now) = (
             self.observed.host.spec.image.clone(),
             self.observed.host.spec.custom_deploy.clone(),
@@ -150,14 +162,14 @@ impl Planner<'_> {
             provision.end = Some(now);
         }
         self.event("ProvisioningComplete", "Image provisioning completed");
-        self.succeeds();
-        self.enters(state::PROVISIONED);
+        self.succeed();
+        self.enter(HostState::Provisioned);
     }
 
     /// A live image is inserted as a CD and started; nothing is written.
-    fn starts_live_image(&mut self) {
+    fn start_live_image(&mut self) {
         match self.observed.power {
-            Err(_) => self.reports_power_fault(),
+            Err(_) => self.report_power_fault(),
             Ok(Power::On) => {
                 self.plan.commands.push(Command::HardOff);
                 self.again_after(limits::POWER_CHANGE);
@@ -170,7 +182,7 @@ impl Planner<'_> {
                     Command::Boot(Boot::Media),
                     Command::PowerOn,
                 ]);
-                self.is_provisioned();
+                self.finish_provisioning();
             }
         }
     }

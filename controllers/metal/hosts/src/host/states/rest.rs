@@ -1,25 +1,26 @@
 //! Hosts that rest: available, provisioned, or provisioned by somebody else.
 
 use crate::host::plan::Planner;
-use crate::names::{self, ErrorType, state};
+use crate::names::{self, ErrorType};
+use crate::state::HostState;
 
 impl Planner<'_> {
     /// Available: waits for an image.
-    pub(in crate::host) fn rests(&mut self) {
+    pub(in crate::host) fn rest(&mut self) {
         let spec = &self.observed.host.spec;
         let status = self.was();
         if spec.externally_provisioned == Some(true) {
-            self.enters(state::EXTERNALLY_PROVISIONED);
+            self.enter(HostState::ExternallyProvisioned);
             return;
         }
         if self.annotation(names::INSPECT).is_some_and(|value| value != "disabled") {
-            self.enters(state::INSPECTING);
+            self.enter(HostState::Inspecting);
             return;
         }
         if spec.root_device_hints != status.provisioning.root_device_hints
             || self.observed.firmware.is_wanted()
         {
-            self.enters(state::PREPARING);
+            self.enter(HostState::Preparing);
             return;
         }
         let image = spec.image.as_ref().is_some_and(|image| !image.url.is_empty())
@@ -30,37 +31,37 @@ impl Planner<'_> {
         if spec.online && (image || method) {
             // Nothing is wiped for what can't be written afterwards.
             if let Some(problem) = self.provisioning_problem() {
-                self.fails(ErrorType::Provisioning, problem);
+                self.fail(ErrorType::Provisioning, problem);
                 return;
             }
-            self.recovers();
+            self.recover();
             self.event("ProvisioningStarted", "Image provisioning started");
-            self.enters(state::PROVISIONING);
+            self.enter(HostState::Provisioning);
             return;
         }
-        self.empties_drive();
-        self.keeps_power(false);
+        self.empty_drive();
+        self.keep_power(false);
     }
 
     /// Provisioned: the system runs, and is left alone but for its power.
-    pub(in crate::host) fn serves(&mut self) {
-        if self.state() == state::EXTERNALLY_PROVISIONED {
+    pub(in crate::host) fn serve(&mut self) {
+        if self.state() == HostState::ExternallyProvisioned {
             if self.observed.host.spec.externally_provisioned != Some(true) {
                 let (image, deploy) =
                     (self.observed.host.spec.image.clone(), self.observed.host.spec.custom_deploy.clone());
                 let status = self.status();
                 status.provisioning.image = image;
                 status.provisioning.custom_deploy = deploy;
-                self.enters(state::PROVISIONED);
+                self.enter(HostState::Provisioned);
                 return;
             }
         } else if self.is_cancelled() {
-            self.enters(state::DEPROVISIONING);
+            self.enter(HostState::Deprovisioning);
             return;
         }
-        self.asks_operator(None);
-        if self.is_serviced() {
-            self.keeps_power(true);
+        self.ask_operator(None);
+        if self.continue_service() {
+            self.keep_power(true);
         }
     }
 
