@@ -1,4 +1,4 @@
-//! `/metrics`.
+//! The metrics at `/metrics`.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ struct LimitLabels {
     limit: &'static str,
 }
 
-/// The figures of one server.
+/// The metrics of one server.
 pub(crate) struct Metrics {
     collector: Collector,
     requests: Family<RequestLabels, Counter>,
@@ -47,7 +47,7 @@ pub(crate) struct Metrics {
     store: StoreFigures,
 }
 
-/// What the store holds and may hold, as it was when it was last asked.
+/// Sizes and limits of the store, as of the last scrape.
 #[derive(Default)]
 struct StoreFigures {
     file: Gauge,
@@ -55,9 +55,11 @@ struct StoreFigures {
     quota: Gauge,
     alarm: Gauge,
     queued: Gauge,
+    watchers: Gauge,
+    history: Gauge,
 }
 
-/// Seconds; most requests take well under a millisecond.
+/// Upper bounds in seconds; most requests take well under a millisecond.
 const BUCKETS: [f64; 10] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
 impl Default for Metrics {
@@ -79,7 +81,7 @@ impl Default for Metrics {
         collector.register("apiserver_watch_events", "Watch events sent", metrics.events.clone());
         let help = "Times that a limit was reached";
         collector.register("firstlight_limit_reached", help, metrics.limits.clone());
-        let StoreFigures { file, rows, quota, alarm, queued } = &metrics.store;
+        let StoreFigures { file, rows, quota, alarm, queued, watchers, history } = &metrics.store;
         let help = "Bytes of the store's file";
         collector.register("apiserver_storage_size_bytes", help, file.clone());
         let help = "Bytes that objects and history take: what counts against the quota";
@@ -90,12 +92,16 @@ impl Default for Metrics {
         collector.register("firstlight_store_alarm", help, alarm.clone());
         let help = "Bytes of events that wait for watchers, each counted once";
         collector.register("firstlight_watch_queued_bytes", help, queued.clone());
+        let help = "Watchers of the store now";
+        collector.register("firstlight_store_watchers", help, watchers.clone());
+        let help = "Events that the history holds";
+        collector.register("firstlight_store_history_events", help, history.clone());
         metrics
     }
 }
 
 impl Metrics {
-    /// One request was answered.
+    /// Counts an answered request.
     pub(crate) fn request(
         &self,
         verb: &'static str,
@@ -109,7 +115,7 @@ impl Metrics {
         self.durations.get_or_create(&VerbLabels { verb }).observe(took.as_secs_f64());
     }
 
-    /// A watch begins; it ends when the value is dropped.
+    /// Counts a watch until the returned value is dropped.
     pub(crate) fn watch(&self, group: &str, resource: &str) -> WatchCount {
         let labels = ResourceLabels { group: group.to_owned(), resource: resource.to_owned() };
         let gauge = self.watches.get_or_create(&labels).clone();
@@ -117,12 +123,12 @@ impl Metrics {
         WatchCount { gauge, events: self.events.get_or_create(&labels).clone() }
     }
 
-    /// A limit (a constant of [`crate::limits`], in lower case) was reached.
+    /// Counts that a limit was reached; `limit` is the name of a constant of [`crate::limits`] in lower case.
     pub(crate) fn limit(&self, limit: &'static str) {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
 
-    /// All figures in the text format, those of `store` as they are now.
+    /// Returns all metrics in the text format, with the current state of `store`.
     pub(crate) fn text(&self, store: &Store) -> String {
         let (size, figure) = (store.size(), |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX));
         self.store.file.set(figure(size.file));
@@ -130,6 +136,8 @@ impl Metrics {
         self.store.quota.set(figure(store.quota()));
         self.store.alarm.set(i64::from(store.alarm()));
         self.store.queued.set(figure(store.queued_bytes() as u64));
+        self.store.watchers.set(figure(store.watcher_count() as u64));
+        self.store.history.set(figure(store.history_count() as u64));
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.collector) {
             tracing::error!(%error, "cannot write metrics");
@@ -145,7 +153,7 @@ pub(crate) struct WatchCount {
 }
 
 impl WatchCount {
-    /// One more event was sent.
+    /// Counts a sent event.
     pub(crate) fn event(&self) {
         self.events.inc();
     }

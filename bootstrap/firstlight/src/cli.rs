@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `firstlight`.
 
 use std::path::PathBuf;
 
@@ -158,10 +158,10 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// What `--feature-gates` and `--controllers` say together.
+    /// Returns the features that `--feature-gates` and `--controllers` select.
     ///
     /// # Errors
-    /// A gate that the controllers which run do not implement.
+    /// A feature gate that none of the running controllers implements.
     pub fn features(&self) -> Result<Features, String> {
         let running = Running { core: self.controllers.core, kubeadm: self.controllers.kubeadm };
         let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
@@ -177,10 +177,10 @@ impl ServerOptions {
 }
 
 impl Cli {
-    /// What clap does not see of the command line: options that do not go together.
+    /// Checks the combinations of options that clap cannot check.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The message about the invalid combination.
     pub fn check(&self) -> Result<(), String> {
         match &self.command {
             Command::Up(options) => options.server.features().map(drop),
@@ -223,7 +223,7 @@ pub struct UpOptions {
 }
 
 impl UpOptions {
-    /// Whether it was started as a server alone: there is nothing to wait for until somebody applies a Cluster.
+    /// Returns whether `up` only runs a server, so that there is nothing to wait for until a Cluster is applied.
     pub fn wants_nothing(&self) -> bool {
         self.filename.is_empty()
             && self.wait.is_none()

@@ -1,9 +1,9 @@
-//! The inventory that clusterctl reads and keeps: a `Provider` for each provider that a management cluster has. The controllers of this
-//! process are providers too: with their entries `clusterctl init` adds further ones beside them instead of installing them again, and
-//! `clusterctl move` knows that the target can take over what the source has.
+//! Maintains the inventory of clusterctl: a `Provider` object for each provider of a management cluster. The controllers of this
+//! process are providers, too. With their entries, `clusterctl init` adds further providers instead of installing these again, and
+//! `clusterctl move` recognises that the target can take over the source's objects.
 //!
-//! The simulated infrastructure has no entry: clusterctl would ask for it in the target of every move, and could not tell by itself which
-//! infrastructure `generate cluster` is for when there is one real one.
+//! The simulated infrastructure has no entry: clusterctl would require it in the target of every move, and could not choose the only
+//! real infrastructure for `generate cluster` by itself.
 
 use anyhow::{Context as _, Result, anyhow};
 use futures::future::try_join_all;
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use crate::cli::ControllerSelection;
 use crate::plane::{FIELD_MANAGER, Plane};
 
-/// The release of Cluster API whose contract, kinds and behaviour these controllers have.
+/// The release of Cluster API that the controllers implement.
 const VERSION: &str = "v1.14.0";
 
-/// Group, version and plural of the inventory.
+/// The group, version and plural of the inventory.
 const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
-/// A provider as clusterctl names it when it installs the upstream one.
+/// A provider with the names that clusterctl gives to the upstream one.
 struct Provider {
-    /// Name of the entry and value of the label `cluster.x-k8s.io/provider`.
+    /// The name of the entry, and the value of the label `cluster.x-k8s.io/provider`.
     label: &'static str,
     name: &'static str,
     kind: &'static str,
@@ -45,11 +45,11 @@ const KUBEADM: [Provider; 2] = [
     },
 ];
 
-/// Enters the providers whose controllers are selected. Entries that exist stay as they are: whoever installed a provider itself wrote
-/// down its version there.
+/// Creates the entries of the selected providers. Existing entries are not changed, because they contain the version of a provider that
+/// somebody installed.
 ///
 /// # Errors
-/// Where the store refuses.
+/// The API refuses a write.
 pub async fn record(plane: &Plane, selection: ControllerSelection) -> Result<()> {
     let namespaces = namespaces(selection);
     try_join_all(namespaces.map(|namespace| create(plane, ("", "v1", "namespaces"), namespace))).await?;
@@ -62,7 +62,7 @@ fn chosen(selection: ControllerSelection) -> impl Iterator<Item = &'static Provi
     all.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers)
 }
 
-/// The namespaces that the entries are in.
+/// Returns the namespaces of the entries.
 pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value> {
     chosen(selection).map(|provider| {
         let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
@@ -71,7 +71,7 @@ pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value>
     })
 }
 
-/// An entry for each provider.
+/// Returns an entry for each provider.
 pub fn entries(selection: ControllerSelection) -> impl Iterator<Item = Value> {
     chosen(selection).map(|provider| {
         let labels = json!({

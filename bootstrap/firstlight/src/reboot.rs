@@ -1,5 +1,5 @@
-//! `baremetalhosts/NAME/reboot`: restarts a host. It sets the annotation that Metal3's clients set, and says at once when the host
-//! would not heed it.
+//! `baremetalhosts/NAME/reboot`: restarts a host. It sets the same annotation as Metal3's clients, and fails at once if the host would
+//! ignore the annotation.
 
 use access::User;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 
-/// Where it is mounted.
+/// The path of the subresource.
 pub const RESOURCE: ConnectResource = ConnectResource {
     group: BareMetalHost::GROUP,
     version: "v1alpha1",
@@ -30,10 +30,10 @@ pub const RESOURCE: ConnectResource = ConnectResource {
 const HOSTS: GroupResource<'_> = GroupResource { group: BareMetalHost::GROUP, resource: "baremetalhosts" };
 const MODES: [&str; 3] = ["", "soft", "hard"];
 
-/// The subresource.
+/// The implementation of the subresource.
 pub struct Reboot(pub Registry);
 
-/// What is sent to it. An empty body asks for a soft restart.
+/// The request body. An empty body requests a soft reboot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RebootRequest {
@@ -43,14 +43,14 @@ pub struct RebootRequest {
     /// `Reboot`, or empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// `soft` or empty: the system is asked to end; `hard`: the power is cut.
+    /// `soft` or empty: the operating system is asked to shut down; `hard`: the power is cut.
     pub mode: String,
-    /// Also while the host is inspected or provisioned, which then begins anew.
+    /// Whether to restart the host even during inspection or provisioning, which then starts again.
     pub force: bool,
 }
 
 impl RebootRequest {
-    /// The value of the annotation that asks for it.
+    /// Returns the value of the annotation that requests the reboot.
     pub fn annotation(&self) -> String {
         let mode = if self.mode == "hard" { "hard" } else { "soft" };
         match (mode, self.force) {
@@ -81,7 +81,7 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
     let patch = json!({
         "metadata": {
             "annotations": { names::REBOOT: asked.annotation() },
-            // What was looked at is what is changed.
+            // Ensures that the host is unchanged since the check.
             "resourceVersion": host.metadata.resource_version,
         },
     });

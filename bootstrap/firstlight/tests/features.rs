@@ -1,11 +1,11 @@
-//! Kinds that a feature gate keeps off, asked of a running server.
+//! Tests of kinds that a feature gate disables, with a running server.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use serde_json::{Value, json};
 
-/// Creates one object of each kind that a gate keeps off; returns those that were refused with the answers.
+/// Creates one object of each kind behind a gate, and returns the refused ones with the messages.
 async fn refused(arguments: &[&str]) -> Vec<(String, String)> {
     let place = tempfile::tempdir().unwrap();
     let options = ServerOptions {

@@ -1,4 +1,4 @@
-//! What the plans of all controllers are made of.
+//! Building blocks of the plans of all controllers.
 
 use std::sync::Arc;
 
@@ -13,50 +13,50 @@ use schemas::meta::ContractVersionedObjectReference;
 /// An event to record about the reconciled object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// A warning rather than a normal event.
+    /// Whether the event is a warning rather than a normal event.
     pub warning: bool,
-    /// Reason, `InfrastructureReady`.
+    /// Reason, for example `InfrastructureReady`.
     pub reason: &'static str,
-    /// For people.
+    /// Message for people.
     pub message: String,
 }
 
 impl Event {
-    /// Something went as it should.
+    /// Creates a normal event.
     pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: false, reason, message: message.into() }
     }
 
-    /// Something did not go as it should.
+    /// Creates a warning event.
     pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warning: true, reason, message: message.into() }
     }
 }
 
-/// A provider's object, and how it should be.
+/// A provider's object together with its wanted state.
 #[derive(Debug, Clone)]
 pub struct ExternalChange {
-    /// As it was read.
+    /// The object as it was read.
     pub read: ExternalObject,
-    /// As it should be.
+    /// The wanted object.
     pub wanted: DynamicObject,
 }
 
-/// What became of a reference to a provider's object.
+/// The result of resolving a reference to a provider's object.
 #[derive(Debug, Clone)]
 pub enum Reference {
-    /// There is none.
+    /// There is no reference.
     None,
-    /// The object.
+    /// The referenced object.
     Found(ExternalObject),
-    /// It names an object that does not exist.
+    /// The referenced object does not exist.
     NotFound,
-    /// It can't be read: why.
+    /// The object could not be read; holds the error message.
     Failed(String),
 }
 
 impl Reference {
-    /// What `reference` in an object of `namespace` names.
+    /// Resolves `reference` in namespace `namespace`.
     pub async fn read(
         external: &External,
         namespace: &str,
@@ -68,7 +68,7 @@ impl Reference {
         }
     }
 
-    /// Of what a read returned.
+    /// Converts the result of a read.
     pub fn of(result: engine::Result<Option<ExternalObject>>) -> Self {
         match result {
             Ok(Some(object)) => Self::Found(object),
@@ -77,7 +77,7 @@ impl Reference {
         }
     }
 
-    /// The object.
+    /// Returns the object, or `None` if it was not found.
     pub fn found(&self) -> Option<&ExternalObject> {
         match self {
             Self::Found(object) => Some(object),
@@ -86,10 +86,10 @@ impl Reference {
     }
 }
 
-/// The Cluster that the reconciled object names.
+/// Returns the Cluster that the reconciled object names.
 ///
 /// # Errors
-/// It does not exist.
+/// Fails if the Cluster does not exist.
 pub fn cluster_of<K: Kind<DynamicType = ()>>(
     clusters: &Objects<Cluster>,
     request: &Request,
@@ -100,11 +100,12 @@ pub fn cluster_of<K: Kind<DynamicType = ()>>(
     clusters.get(&name).ok_or_else(missing)
 }
 
-/// Lets an object go whose Cluster does not exist, if it is being deleted and nothing is `left` of what it made; else nothing can be done
-/// about it, and the error says so. Nothing is torn down without a Cluster: it may have been handed over to another server.
+/// Handles an object whose Cluster does not exist. Removes its finalizer if it is being deleted, is not
+/// paused, and nothing that it created is `left`; otherwise returns `missing`. Nothing is torn down without a
+/// Cluster, since the cluster may have been moved to another server.
 ///
 /// # Errors
-/// `missing`, which says that there is no Cluster, and those of the write.
+/// Returns `missing`, which reports the absent Cluster, or the error of the write.
 pub async fn without_cluster<K: Kind<DynamicType = ()> + PartialEq>(
     objects: &Objects<K>,
     object: &Arc<K>,
@@ -122,10 +123,10 @@ pub async fn without_cluster<K: Kind<DynamicType = ()> + PartialEq>(
     Ok(Action::done())
 }
 
-/// Whether the object is paused; the condition that says so is written.
+/// Sets the `Paused` condition, and writes the object if it is paused. Returns whether it is paused.
 ///
 /// # Errors
-/// Those of the write.
+/// Returns the error of the write.
 pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions + PartialEq>(
     objects: &Objects<K>,
     object: &Arc<K>,
@@ -140,7 +141,7 @@ pub async fn is_paused<K: Kind<DynamicType = ()> + HasConditions + PartialEq>(
     Ok(true)
 }
 
-/// Makes providers' objects as they should be; returns what failed.
+/// Patches providers' objects to their wanted state; returns all errors.
 pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> Vec<Error> {
     let mut errors = Vec::new();
     for change in changes {
@@ -150,8 +151,8 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
     errors
 }
 
-/// Writes the reconciled object back, after the `errors` of the steps before; returns all errors. With an error it has not
-/// observed its generation: `observed_generation` finds that field.
+/// Writes the reconciled object back after the steps that returned `errors`, and returns all errors. With an
+/// error, `status.observedGeneration` keeps its value; `observed_generation` returns that field.
 pub async fn write_back<K: Kind + PartialEq>(
     objects: &Objects<K>,
     read: &Arc<K>,
@@ -165,14 +166,14 @@ pub async fn write_back<K: Kind + PartialEq>(
         *observed_generation(&mut wanted) = before;
     }
     match objects.patch(read, &wanted, owned).await {
-        // The finalizer is gone, and with it the object.
+        // The patch removed the finalizer, so the object is gone.
         Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
         result => errors.extend(result.err()),
     }
     errors
 }
 
-/// Ends a reconcile: the errors of its steps, or when to come again.
+/// Returns the result of a reconcile: the errors of its steps, or else `action`.
 pub fn finish(errors: Vec<Error>, action: Action) -> engine::Result<Action> {
     Error::aggregate(errors).map(|()| action)
 }

@@ -1,6 +1,7 @@
-//! Cluster, Machine, MachineSet, MachineDeployment.
+//! The controllers of Cluster, Machine, MachineSet and MachineDeployment.
 //!
-//! Each reconciler gathers what it needs to know, plans, and applies the plan. `plan` is pure and holds all the rules.
+//! Each reconciler gathers the state it depends on, computes a plan, and applies the plan. `plan` is a pure
+//! function with all the rules.
 
 mod aggregates;
 mod belonging;
@@ -26,5 +27,5 @@ pub fn start(manager: &Manager) {
     belonging::start(manager);
 }
 
-/// Message of a condition when something failed that only the log explains.
+/// Message of a condition for a failure that only the log explains.
 pub(crate) const INTERNAL_ERROR: &str = "Please check controller logs for errors";

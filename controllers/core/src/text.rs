@@ -1,6 +1,6 @@
-//! Names in messages.
+//! Lists of names in messages.
 
-/// At most `limit` names, then how many more there are.
+/// Lists at most `limit` names, followed by the number of further names.
 pub fn names(names: &[&str], limit: usize) -> String {
     match names.len().checked_sub(limit) {
         None | Some(0) => names.join(", "),

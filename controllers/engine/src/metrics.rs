@@ -1,4 +1,4 @@
-//! What the controllers report at `/metrics`, under the names that controller-runtime made common.
+//! The metrics of the controllers at `/metrics`, under controller-runtime's names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ struct ControllerLabels {
     controller: &'static str,
 }
 
-/// Counters of all controllers of a process.
+/// Metrics of all controllers of a process.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<Mutex<Registry>>,
@@ -63,20 +63,21 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// The metrics in the OpenMetrics text format.
+    /// Returns the metrics in the OpenMetrics text format.
     pub fn encode(&self) -> String {
         let mut text = String::new();
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry.lock());
         text
     }
 
-    /// Lets another part of the process register its metrics beside these.
+    /// Registers further metrics from another part of the process.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
     }
 
-    /// How many reconciles of `controller` ended with `result`: `success`, `requeue_after`, `error`, `panic`.
+    /// Returns how many reconciles of `controller` ended with `result`: `success`, `requeue_after`, `error`
+    /// or `panic`.
     pub fn count(&self, controller: &'static str, result: &'static str) -> u64 {
         self.reconciles.get_or_create(&ResultLabels { controller, result }).get()
     }

@@ -1,4 +1,5 @@
-//! The work queue of a controller: each object at most once, one reconcile of an object at a time, delays and back-off.
+//! The work queue of a controller: it holds each object at most once, runs one reconcile per object at a
+//! time, and adds delays and back-off.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -10,14 +11,15 @@ use tokio::time::Instant;
 
 use crate::Request;
 
-/// First delay after an error; doubles with each further one.
+/// Delay after the first error; it doubles with each further error.
 const BACK_OFF_BASE: Duration = Duration::from_millis(5);
-/// The longest delay between two tries.
+/// The longest delay between two attempts.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 
 /// A queue of [`Request`]s.
 ///
-/// Invariant: a request that is added while it is worked on is worked on once more afterwards, never at the same time.
+/// Invariant: a request that is added while its object is being reconciled is processed again afterwards,
+/// never at the same time.
 pub struct Queue {
     clock: Clock,
     state: Mutex<State>,
@@ -74,7 +76,8 @@ impl State {
         }
     }
 
-    /// What to work on next. Its delayed requests are dropped: the reconcile decides anew when it wants to be called again.
+    /// Takes the next ready request. Its delayed request is dropped, because the reconcile decides again when
+    /// to run next.
     fn pop(&mut self) -> Option<Request> {
         let request = self.ready.pop_front()?;
         self.queued.remove(&request);
@@ -87,19 +90,19 @@ impl State {
 }
 
 impl Queue {
-    /// An empty queue that measures delays with `clock`.
+    /// Creates an empty queue that measures delays with `clock`.
     pub fn new(clock: Clock) -> Self {
         Self { clock, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Asks for a reconcile now.
+    /// Requests a reconcile now.
     pub fn add(&self, request: Request) {
         if self.state.lock().add(request) {
             self.changed.notify_one();
         }
     }
 
-    /// Asks for a reconcile after `delay`, unless one is due sooner.
+    /// Requests a reconcile after `delay`, unless an earlier one is scheduled.
     pub fn add_after(&self, request: Request, delay: Duration) {
         if delay.is_zero() {
             return self.add(request);
@@ -108,7 +111,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Asks for a reconcile after the back-off of an object that failed once more; returns the delay.
+    /// Requests a reconcile after the back-off for one more failure; returns the delay.
     pub fn add_after_failure(&self, request: Request) -> Duration {
         let failures = {
             let mut state = self.state.lock();
@@ -121,12 +124,13 @@ impl Queue {
         delay
     }
 
-    /// Forgets the failures of an object.
+    /// Resets the failure count of an object.
     pub fn forget(&self, request: &Request) {
         self.state.lock().failures.remove(request);
     }
 
-    /// The next object to work on; waits for one. [`Queue::done`] must follow.
+    /// Waits for the next object to reconcile and returns it. The caller must call [`Queue::done`]
+    /// afterwards.
     pub async fn next(&self) -> Request {
         loop {
             let changed = self.changed.notified();
@@ -149,7 +153,7 @@ impl Queue {
         }
     }
 
-    /// Ends the work on an object.
+    /// Marks the reconcile of an object as finished.
     pub fn done(&self, request: &Request) {
         let mut state = self.state.lock();
         state.working.remove(request);
@@ -159,17 +163,17 @@ impl Queue {
         }
     }
 
-    /// How many objects wait to be worked on now.
+    /// Returns how many objects are ready to be reconciled.
     pub fn len(&self) -> usize {
         self.state.lock().ready.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no object is ready to be reconciled.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether nothing waits, is delayed for less than `horizon`, or is worked on.
+    /// Returns whether no object is ready, being reconciled, or due within `horizon`.
     pub fn is_idle(&self, horizon: Duration) -> bool {
         let until = self.clock.monotonic() + horizon;
         let state = self.state.lock();

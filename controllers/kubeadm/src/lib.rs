@@ -14,7 +14,7 @@ pub mod version;
 use engine::Manager;
 pub use error::{Error, Result};
 
-/// Starts both controllers; they end with the manager.
+/// Starts both controllers; they stop with the manager.
 pub fn start(manager: &Manager) {
     config::start(manager);
     controlplane::start(manager);

@@ -1,4 +1,4 @@
-//! DevCluster: the infrastructure that all machines of a simulated cluster share, which is a port.
+//! The DevCluster controller. The shared infrastructure of a simulated cluster is the port of its API server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 use crate::names::{CLUSTER_FINALIZER, LISTENER};
 use crate::owner::owner_name;
 
-/// Starts the controller.
+/// Starts the DevCluster controller.
 pub fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevCluster>();
     let clusters = manager.objects::<Cluster>();
@@ -56,7 +56,8 @@ impl Reconciler for DevClusterReconciler {
             self.forget(&request.namespace).await;
             return Ok(Action::done());
         };
-        // Without an owner it belongs to no cluster yet; the Cluster's controller makes itself the owner.
+        // A DevCluster without an owner belongs to no cluster yet; the Cluster controller sets the owner
+        // reference.
         let Some(cluster_name) = owner_name(read.as_ref(), "Cluster") else { return Ok(Action::done()) };
         let key = NamespacedName::new(request.namespace.clone(), cluster_name);
         let cluster = self.clusters.get(&key);
@@ -80,20 +81,22 @@ impl Reconciler for DevClusterReconciler {
     }
 }
 
-/// The port of an endpoint that has one.
+/// Returns the port of an endpoint, or `None` if it has none.
 fn port(endpoint: &ApiEndpoint) -> Option<u16> {
     endpoint.port.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0)
 }
 
 impl DevClusterReconciler {
-    /// The ports of all endpoints: after a restart their clusters may not listen yet, and a new one must not come before them.
+    /// Returns the ports of all endpoints. After a restart their clusters may not listen yet, and a new
+    /// cluster must not take their ports.
     fn reserved(&self) -> BTreeSet<u16> {
         let endpoint =
             |cluster: &Arc<DevCluster>| cluster.spec.control_plane_endpoint.as_ref().and_then(port);
         self.objects.all().iter().filter_map(endpoint).collect()
     }
 
-    /// Says why the cluster does not run. One that has always run has no `Ready`, as nothing about it can be otherwise.
+    /// Sets `Ready` to report why the cluster does not run. A cluster that never failed has no `Ready`
+    /// condition.
     fn report(&self, wanted: &mut DevCluster, outcome: &Result<()>) {
         let condition = match outcome {
             Err(error) => conditions::is_false("Ready", "NotReady", error.to_string()),
@@ -103,7 +106,7 @@ impl DevClusterReconciler {
         conditions::set(wanted, self.manager.clock().now(), condition);
     }
 
-    /// Clusters whose DevCluster is no longer there.
+    /// Stops the clusters of the namespace whose DevCluster does not exist any more.
     async fn forget(&self, namespace: &str) {
         let all = self.objects.in_namespace(namespace);
         let named = |cluster: &NamespacedName| {
@@ -113,7 +116,7 @@ impl DevClusterReconciler {
         self.backend.retain(namespace, named).await;
     }
 
-    /// Writes down the state of a cluster that is about to move, and closes one that has moved.
+    /// Saves the state of a cluster that is about to be moved, and stops a cluster that was moved.
     async fn hand_over(
         &self,
         key: &NamespacedName,
@@ -124,7 +127,7 @@ impl DevClusterReconciler {
         if has(MOVED_TO) {
             self.backend.remove(key).await;
         } else if has(MOVING) && annotation(wanted, HAND_OVER) != Some(READY) {
-            // One that does not run has nothing that is not in its objects.
+            // A cluster that does not run has no state beyond its objects in the management cluster.
             if let Some(workload) = self.backend.get(key).await {
                 let state = workload.rows().hold().map_err(|why| {
                     Error::failed(format!("the state of Cluster {key} cannot be written down: {why}"))

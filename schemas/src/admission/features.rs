@@ -1,17 +1,17 @@
-//! Feature gates: upstream's names, upstream's syntax.
+//! Feature gates with Cluster API's names and syntax.
 
 use std::str::FromStr;
 
-/// Optional parts of Cluster API, each off or on as upstream's feature gate of that name is by default.
+/// Optional features of Cluster API. The defaults are those of Cluster API's feature gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
-    /// `ClusterTopology`: ClusterClass, and Clusters made from one.
+    /// `ClusterTopology`: ClusterClasses, and Clusters created from them.
     pub cluster_topology: bool,
     /// `MachinePool`.
     pub machine_pool: bool,
     /// `MachineSetPreflightChecks`.
     pub machine_set_preflight_checks: bool,
-    /// `MachineTaintPropagation`: `taints` of Machines.
+    /// `MachineTaintPropagation`: the field `taints` of Machines.
     pub machine_taint_propagation: bool,
     /// `KubeadmBootstrapFormatIgnition`.
     pub kubeadm_bootstrap_format_ignition: bool,
@@ -32,8 +32,8 @@ impl Default for Features {
     }
 }
 
-/// Upstream's gates of 1.14: name, and whether it is alpha. Those that only managers read are accepted as well, so that one text serves
-/// both.
+/// Cluster API's feature gates of 1.14: name, and whether it is alpha. Gates that only managers use are
+/// accepted, too, so that the same text works for both.
 const GATES: &[(&str, bool)] = &[
     ("ClusterResourceSet", false),
     ("ClusterTopology", true),
@@ -48,14 +48,15 @@ const GATES: &[(&str, bool)] = &[
     ("RuntimeSDK", true),
 ];
 
-/// Who would have to implement a gate.
+/// The controllers that implement a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Core,
     Kubeadm,
 }
 
-/// What the controllers of this program do not implement: turned on beside them, objects would be accepted and nothing would happen.
+/// Features that the controllers of this program do not implement. If one were on while they run, objects
+/// would be accepted without any effect.
 const NOT_IMPLEMENTED: &[(&str, Family)] = &[
     ("ClusterTopology", Family::Core),
     ("InPlaceUpdates", Family::Core),
@@ -64,12 +65,13 @@ const NOT_IMPLEMENTED: &[(&str, Family)] = &[
     ("RuntimeSDK", Family::Core),
 ];
 
-/// Which controllers of this program run beside the server. Where they do not, somebody else's do.
+/// The controllers of this program that run beside the server. Where they do not run, other controllers are
+/// expected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
-    /// Cluster, Machine, MachineSet, MachineDeployment.
+    /// Whether the controllers of Cluster, Machine, MachineSet and MachineDeployment run.
     pub core: bool,
-    /// KubeadmConfig, KubeadmControlPlane.
+    /// Whether the controllers of KubeadmConfig and KubeadmControlPlane run.
     pub kubeadm: bool,
 }
 
@@ -82,7 +84,7 @@ impl Running {
     }
 }
 
-/// Gates that somebody turned on or off: `ClusterTopology=true,MachinePool=false`.
+/// Feature gates turned on or off by the user: `ClusterTopology=true,MachinePool=false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gates(Vec<(&'static str, bool)>);
 
@@ -103,7 +105,7 @@ impl FromStr for Gates {
     }
 }
 
-/// As Go reads it.
+/// Parses a boolean as Go's `strconv.ParseBool` does.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -113,13 +115,14 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 impl Gates {
-    /// On without being asked for: what only controllers can implement that are not `running`. Theirs is the decision.
+    /// Returns the gates that are on by default because only controllers other than those in `running` can
+    /// implement them; these controllers decide on their use.
     pub fn left_to_others(running: Running) -> Self {
         let theirs = NOT_IMPLEMENTED.iter().filter(|(_, family)| !running.has(*family));
         Self(theirs.map(|(name, _)| (*name, true)).collect())
     }
 
-    /// Both; what `others` say wins.
+    /// Combines both sets of gates; `others` takes precedence.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         self.0.extend(&others.0);
@@ -145,13 +148,13 @@ impl Gates {
         self.0.iter().rev().find(|(gate, _)| *gate == name).map(|(_, value)| *value)
     }
 
-    /// Gates that are on and that the controllers which are `running` do not implement.
+    /// Returns the gates that are on although the controllers in `running` do not implement them.
     pub fn not_implemented(&self, running: Running) -> Vec<&'static str> {
         let ours = NOT_IMPLEMENTED.iter().filter(|(_, family)| running.has(*family));
         ours.map(|(name, _)| *name).filter(|name| self.get(name) == Some(true)).collect()
     }
 
-    /// Upstream's defaults, but for these gates.
+    /// Returns the features: Cluster API's defaults, changed by these gates.
     pub fn features(&self) -> Features {
         let default = Features::default();
         let get = |name: &str, default: bool| self.get(name).unwrap_or(default);
@@ -172,7 +175,7 @@ impl Gates {
     }
 }
 
-/// What somebody is told who uses what a gate keeps off.
+/// Returns the error for using a feature whose gate is off.
 pub(super) fn off(gate: &str) -> String {
     if NOT_IMPLEMENTED.iter().any(|(name, _)| *name == gate) {
         return format!(

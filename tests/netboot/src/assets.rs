@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The files that machines boot, which `tests/netboot/install-tools` put there.
+/// Returns the folder with the boot files that `tests/netboot/install-tools` created.
 pub fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/netboot")
 }

@@ -1,7 +1,7 @@
-//! Backups of a whole data directory: what they hold, how it is written, and how it is put back.
+//! Backups of a whole data directory: their content, their format, and their restoration.
 //!
-//! A backup has every object at one revision, the keys that others trust, and the journal of a pivot. It has no history, and not the
-//! certificates that the authority issues again at the next start.
+//! A backup contains every object at one revision, the long-lived keys and certificates, and the journal of a pivot. It contains no
+//! history, and no certificates that the authority issues again at the next start.
 
 mod destination;
 mod files;
@@ -18,6 +18,7 @@ pub use running::{BACKUP_PATH, VERIFY_PATH, backup_answer, verify_answer};
 pub use take::take;
 pub use verify::{verify_directory, verify_file};
 
-/// Revisions that a restored server leaves out: more than were written between the backup and the loss of what it was taken of. A client
-/// that has seen one of those revisions is told to read anew (410), instead of going on in a history that is another one now.
+/// The number of revisions that a restored server skips: more than can have been written between the backup and the loss of the
+/// original. A client that has seen one of the lost revisions gets 410 and must list again, instead of continuing in a different
+/// history.
 pub const REVISION_GAP: u64 = 1_000_000_000;

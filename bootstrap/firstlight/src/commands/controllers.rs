@@ -1,4 +1,4 @@
-//! `firstlight controllers`: the controllers alone, against any cluster.
+//! `firstlight controllers`: only the controllers, against any cluster.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::cli::{ControllerSelection, ControllersOptions};
 use crate::handed_over;
 use crate::plane::start_controllers;
 
-/// Runs until it is interrupted.
+/// Runs the controllers until the process is interrupted.
 ///
 /// # Errors
-/// Where the kubeconfig cannot be used, or there is none and this is no pod.
+/// The kubeconfig cannot be used, or there is none and the process does not run in a pod.
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let client = match &options.kubeconfig {
         Some(path) => {
@@ -42,7 +42,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     Ok(())
 }
 
-/// A client of the cluster that this process is a pod of, by the pod's service account.
+/// Returns a client of the cluster in which this process is a pod, with the pod's service account.
 fn in_cluster() -> Result<Client> {
     let config = Config::incluster().context(
         "no kubeconfig is named with --kubeconfig or KUBECONFIG, and this process is no pod with a service account",
@@ -50,16 +50,16 @@ fn in_cluster() -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// A client from a kubeconfig file.
+/// Returns a client from a kubeconfig file.
 ///
 /// # Errors
-/// Where the file cannot be read or is no kubeconfig.
+/// The file cannot be read or is not a kubeconfig.
 pub async fn client(path: &std::path::Path) -> Result<Client> {
     let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
     Ok(choice.connect().await?.client)
 }
 
-/// What controllers and views share when they work on another process's API server.
+/// Returns a manager for controllers and views that use another process's API server.
 pub fn manager(client: Client) -> Manager {
     Manager::new(engine::Options {
         client,

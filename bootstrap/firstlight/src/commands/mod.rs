@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, each in a file of its own.
 
 pub mod backup;
 pub mod completion;
@@ -21,7 +21,7 @@ use crate::cli::Output;
 /// Prints `value` as JSON or YAML.
 ///
 /// # Errors
-/// Where standard output is closed.
+/// Standard output is closed.
 pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
     let text = match output {
         Output::Json => serde_json::to_string_pretty(value)? + "\n",
@@ -33,29 +33,29 @@ pub fn print(value: &impl Serialize, output: Output) -> Result<()> {
 /// Prints text to standard output.
 ///
 /// # Errors
-/// Where it is closed.
+/// Standard output is closed.
 pub fn say(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
-/// Who wants the process to end.
+/// A signal that ends the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// The user: SIGINT.
+    /// SIGINT, from the user.
     Interrupt,
-    /// The service manager: SIGTERM.
+    /// SIGTERM, from the service manager.
     Terminate,
 }
 
-/// A command that a signal ended before it had done what it was asked for. Nothing is said of it: the user knows.
+/// The error of a command that a signal ended before it was done. It is not printed, because the user knows about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted(pub Signal);
 
 impl Interrupted {
-    /// What a shell makes of such an end: 128 and the number of the signal.
+    /// Returns the exit code by the convention of shells: 128 plus the number of the signal.
     pub fn exit_code(self) -> u8 {
         match self.0 {
             Signal::Interrupt => 128 + 2,
@@ -64,23 +64,23 @@ impl Interrupted {
     }
 }
 
-/// The signals that end the process, caught from when this is made: one that comes earlier ends it at once.
+/// The handlers of the signals that end the process. A signal before they are installed ends the process at once.
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 impl Signals {
-    /// Catches them.
+    /// Installs the handlers.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn catch() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Done when the user or the service manager wants the process to end.
+    /// Waits for a signal that ends the process.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             biased;

@@ -6,19 +6,19 @@ use futures::future::BoxFuture;
 
 use crate::pieces::Pieces;
 
-/// A file of one machine, and what tells it from one with other content.
+/// A file of one machine, and a tag that changes with its content.
 pub struct PersonalFile {
-    /// The file.
+    /// The content of the file.
     pub content: Pieces,
-    /// Another one when the file is.
+    /// The entity tag, which changes with the content.
     pub tag: String,
 }
 
 /// Makes files of single machines.
 pub trait PersonalFiles: Send + Sync + 'static {
-    /// The file with that name for the machine at `client`; `None` when it has none of its own, so that the one of all machines is meant.
+    /// Returns the file with that name for the machine at `client`; `None` if the machine gets the common file.
     fn find<'a>(&'a self, name: &'a str, client: IpAddr) -> BoxFuture<'a, Option<PersonalFile>>;
 
-    /// Whether the machine with this address is one that somebody described.
+    /// Returns whether a BareMetalHost describes the machine with this address.
     fn is_known(&self, client: IpAddr) -> bool;
 }

@@ -23,24 +23,24 @@ use crate::{dhcp4, dhcp6, router, tftp};
 /// The port of TFTP.
 pub const TFTP_PORT: u16 = 69;
 
-/// What is served on an interface.
+/// The configuration of the services on an interface.
 #[derive(Clone, Debug)]
 pub struct InterfaceConfiguration {
     /// Its name.
     pub name: String,
-    /// Whom addresses are given. None: nobody, and nothing but HTTP is served, to machines that start from virtual media.
+    /// Which machines get addresses. If `None`, the interface serves only HTTP and HTTPS, for machines that start from virtual media.
     pub mode: Option<Mode>,
-    /// The networks that addresses are given in: that of the interface, and those behind relays. None: that of the interface, whose
-    /// upper half is given away.
+    /// The networks in which addresses are leased: that of the interface, and those behind relays. If the interface's own network is
+    /// missing, it is added with its upper half as the pool.
     pub subnets: Vec<Subnet>,
-    /// A network of 64 bits in which addresses of IPv6 are given.
+    /// The 64-bit prefix in which IPv6 addresses are given.
     pub prefix_v6: Option<Ipv6Addr>,
-    /// Start as a full server although another one answers.
+    /// Whether to start as a full server even if another DHCP server answers.
     pub beside_other_server: bool,
 }
 
 impl InterfaceConfiguration {
-    /// Full service on the interface `name`, addresses from the upper half of its network.
+    /// Full service on the interface `name`, with addresses from the upper half of its network.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -54,21 +54,21 @@ impl InterfaceConfiguration {
 
 /// What the services of all interfaces work with.
 pub struct Shared {
-    /// What machines boot.
+    /// The boot files.
     pub boot: BootFiles,
     /// The names of [`BootFiles::tftp_names`].
     pub tftp: BTreeSet<String>,
     /// The port of HTTP, which boot files are loaded from.
     pub http_port: u16,
-    /// Who has which address.
+    /// The leases, and the directory of machines.
     pub addresses: Arc<Addresses>,
-    /// Who knows the machines.
+    /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// Who makes the files of single machines.
+    /// Makes the files of single machines.
     pub personal: Option<Arc<dyn PersonalFiles>>,
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Randomness.
+    /// The source of randomness.
     pub random: Random,
 }
 
@@ -137,7 +137,7 @@ impl Services {
     }
 }
 
-/// Another server that gives addresses of a kind that this one gives. Both are looked for at once.
+/// Returns another server that gives addresses of the same IP version as this one. Both versions are probed at the same time.
 async fn other_server(
     asked: &InterfaceConfiguration,
     interface: &Interface,
@@ -153,7 +153,7 @@ async fn other_server(
     Ok(four.map(IpAddr::V4).or(six))
 }
 
-/// DHCP for IPv6, where the interface has an address that machines can load boot files from.
+/// Opens DHCPv6, if the interface has an address that machines can load boot files from.
 fn ipv6(
     asked: &InterfaceConfiguration,
     mode: Mode,
@@ -184,7 +184,7 @@ fn ipv6(
     dhcp6::server::Server::open(interface, link, shared.directory.clone()).map(Some)
 }
 
-/// What there is to boot from `server`.
+/// Returns the boot files that `server` offers.
 fn offer(server: IpAddr, shared: &Shared) -> Offer {
     Offer {
         server,
@@ -201,7 +201,7 @@ fn link(
     shared: &Shared,
 ) -> Result<Link, Error> {
     let mut subnets = asked.subnets.clone();
-    // The server knows each network of its own by its address there.
+    // The interface's own network is recognised by the server's address in it.
     let Some(own) = interface.networks.first().copied() else {
         return Err(Error::NoAddress { name: asked.name.clone() });
     };

@@ -4,57 +4,57 @@ use std::time::Duration;
 
 pub(crate) use metal_boot::limits::duration;
 
-/// Connections of HTTP at the same time, on each address.
+/// HTTP connections at the same time, on each listener.
 pub const CONNECTIONS: usize = 1024;
-/// How long a client may take for a TLS handshake, and for the head of a request.
+/// How long a client may take for a TLS handshake, for the head of a request, and for the body of an agent's request.
 pub const HANDSHAKE: Duration = Duration::from_secs(20);
-/// Connections of HTTP of one client at the same time, on all addresses of this server.
+/// HTTP connections of one client at the same time.
 pub const CONNECTIONS_OF_ONE: usize = 32;
-/// Connections of HTTP of machines that nobody described: the others are kept for those that are known.
+/// HTTP connections of machines without a BareMetalHost at the same time; the others are kept for known machines.
 pub const CONNECTIONS_OF_STRANGERS: usize = 768;
-/// How long a client may take nothing of an answer before its connection is cut.
+/// How long a client may accept nothing of a response before its connection is closed.
 pub const STALLED: Duration = Duration::from_secs(60);
-/// The largest enrolment of an agent, and the largest question for a challenge.
+/// The largest body of an enrolment, and of a request for a challenge, in bytes.
 pub const ENROLMENT: usize = 16 << 10;
-/// The longest word of an enrolment, in bytes: serial numbers, the UUID.
+/// The longest string of an enrolment, for example the serial number or the UUID, in bytes.
 pub const WORD: usize = 128;
-/// Interfaces that a machine may say it has.
+/// The largest number of interfaces in an enrolment.
 pub const INTERFACES: usize = 128;
-/// The largest report of an agent.
+/// The largest report of an agent whose machine is a host, in bytes.
 pub const REPORT: usize = 1 << 20;
-/// The largest report of an agent whose machine is no host.
+/// The largest report of an agent whose machine is not a host, in bytes.
 pub const UNKNOWN_REPORT: usize = 96 << 10;
 /// The longest message of an instruction's progress, in characters.
 pub const PROGRESS_MESSAGE: usize = 2000;
-/// Bytes of an agent's log that are kept.
+/// Bytes of a host's agent log that are kept.
 pub const LOG: usize = 64 << 10;
-/// Bytes of the log that are kept of a machine that is no host.
+/// Bytes of an agent log that are kept if the machine is not a host.
 pub const UNKNOWN_LOG: usize = 8 << 10;
-/// Writes of one agent's object that do not wait for their turn, in ten seconds: instructions that begin and end, inventories.
+/// Urgent writes of one agent's object in ten seconds: the start and end of instructions, and inventories.
 pub const URGENT_WRITES: u32 = 20;
-/// Machines that are no hosts and of which objects are kept.
+/// The largest number of Agent objects of machines that are not hosts.
 pub const UNKNOWN_MACHINES: usize = 1024;
-/// How long one address waits before it may be another unknown machine.
+/// How long a source address must wait before it may enrol as another unknown machine.
 pub const UNKNOWN_AGAIN: Duration = Duration::from_secs(10);
-/// An agent that enrols again within this time is answered without being written down again.
+/// An agent that enrols again within this time is answered without a write.
 pub const ENROLLED_AGAIN: Duration = Duration::from_secs(1);
-/// A machine that is no host and was silent for so long makes room for another one when there is none.
+/// A machine that is not a host and has been silent for this long is deleted if [`UNKNOWN_MACHINES`] is reached.
 pub const UNKNOWN_SILENT: Duration = Duration::from_secs(600);
-/// A machine that is no host and was silent for so long is forgotten.
+/// A machine that is not a host and has been silent for this long is deleted.
 pub const UNKNOWN_FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
-/// How often machines are looked for that can be forgotten.
+/// How often machines and approvals are checked for expiry.
 pub const FORGET_EVERY: Duration = Duration::from_secs(120);
-/// A machine that waits for a person's approval and did not ask for so long waits no more.
+/// A machine that waits for an approval is forgotten if it has not asked for this long.
 pub const APPROVAL_WAITS: Duration = Duration::from_secs(60);
-/// The same warning about the same machine is an event no more often than this.
+/// The shortest time between two events with the same warning about the same machine.
 pub const ALERT: Duration = Duration::from_secs(60);
-/// Warnings that are remembered for that.
+/// Warnings that are remembered for [`ALERT`].
 pub const ALERTS: usize = 4096;
-/// How long a machine that loads an image in several parts finds the same token in it.
+/// How long a machine that loads an image in several parts gets the same token in it.
 pub const SAME_TOKEN: Duration = Duration::from_secs(300);
-/// Tokens that are remembered for that, and for machines that have an address of another server.
+/// Tokens that are remembered for [`SAME_TOKEN`], and for machines with an address of another DHCP server.
 pub const TOKENS: usize = 4096;
 /// How long a request for the next instruction waits.
 pub const INSTRUCTION: Duration = Duration::from_secs(30);
-/// Parts in which files are read.
+/// The size of the parts in which files are read, in bytes.
 pub const FILE_PART: usize = 512 << 10;

@@ -1,4 +1,4 @@
-//! Starts all services.
+//! Starts all services of the crate.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,17 +27,17 @@ use crate::media::Media;
 use crate::metadata::Metadata;
 use crate::personal::Personal;
 
-/// The port of HTTP, unless another one is given.
+/// The default port of HTTP.
 pub const HTTP_PORT: u16 = 8080;
-/// The port of HTTPS, unless another one is given.
+/// The default port of HTTPS.
 pub const HTTPS_PORT: u16 = 8443;
 
-/// What is served.
+/// The configuration of all services.
 #[derive(Clone)]
 pub struct Configuration {
-    /// Where.
+    /// The interfaces to serve.
     pub interfaces: Vec<InterfaceConfiguration>,
-    /// What machines boot.
+    /// The boot files.
     pub boot: BootFiles,
     /// A folder whose files are served below `/images/`.
     pub images: Option<PathBuf>,
@@ -47,25 +47,25 @@ pub struct Configuration {
     pub http_port: u16,
     /// The port of HTTPS.
     pub https_port: u16,
-    /// How HTTPS is served; without it agents cannot speak to the server.
+    /// The TLS configuration of HTTPS; without it agents cannot connect.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
-/// The doors of the services.
+/// The dependencies of the services on the outside.
 #[derive(Clone)]
 pub struct Doors {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Randomness.
+    /// The source of randomness.
     pub random: Random,
-    /// Who knows the machines.
+    /// The directory of machines.
     pub directory: Arc<dyn Directory>,
-    /// The API whose objects the services follow, for metadata and agents; without it there are neither.
+    /// The API whose objects the services watch; without it there are no metadata and no agents.
     pub kube: Option<(Manager, Kube)>,
 }
 
 impl Doors {
-    /// The services follow the objects of an API. `discovers`: machines that nobody described start the agent.
+    /// Doors for services that watch the objects of an API. With `discovers`, machines without a BareMetalHost start the agent.
     pub async fn kube(manager: &Manager, discovers: bool) -> Self {
         let kube = Kube::start(manager, discovers).await;
         Self {
@@ -77,20 +77,20 @@ impl Doors {
     }
 }
 
-/// The services that run.
+/// The running services.
 pub struct Handle {
-    /// Addresses of HTTP.
+    /// The listening addresses of HTTP.
     pub http: Vec<SocketAddr>,
-    /// Addresses of HTTPS.
+    /// The listening addresses of HTTPS.
     pub https: Vec<SocketAddr>,
-    /// Who has which address.
+    /// The leases, and the directory of machines.
     pub addresses: Arc<Addresses>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
 
 impl Handle {
-    /// Ends all services, and waits for them.
+    /// Stops all services, and waits for their tasks.
     pub async fn stop(&self) {
         self.shutdown.cancel();
         self.tasks.close();
@@ -98,10 +98,10 @@ impl Handle {
     }
 }
 
-/// Starts the services. All sockets are open when it returns; when one cannot be opened, none is.
+/// Starts the services. All sockets are open when it returns; if one of them cannot be opened, no service starts.
 ///
 /// # Errors
-/// [`Error`]: each says what to do.
+/// [`Error`], whose message says how to fix the problem.
 pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle, Error> {
     let blocking = {
         let boot = configuration.boot.clone();
@@ -159,7 +159,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     Ok(open.run(handle, Arc::new(site), &configuration, &doors.clock))
 }
 
-/// What is open but does not answer yet.
+/// Sockets that are open but not served yet.
 #[derive(Default)]
 struct Open {
     boot: Services,

@@ -24,7 +24,7 @@ pub use plan::{Plan, plan};
 
 use crate::change::{Reference, apply_external, finish, is_paused, write_back};
 
-/// The finalizer.
+/// The finalizer of Clusters.
 pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
@@ -48,32 +48,32 @@ const OWNED: &[&str] = &[
 const BY_REFERENCE: &str = "reference";
 const CONCURRENCY: usize = 50;
 
-/// Everything that a plan for a Cluster depends on.
+/// The state of the world that a Cluster's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The Cluster.
+    /// The reconciled Cluster.
     pub cluster: Arc<Cluster>,
-    /// `spec.infrastructureRef`.
+    /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
-    /// `spec.controlPlaneRef`.
+    /// The object that `spec.controlPlaneRef` names.
     pub control_plane: Reference,
-    /// Its control plane Machines.
+    /// The cluster's control plane Machines.
     pub control_plane_machines: Vec<Arc<Machine>>,
-    /// Its other Machines.
+    /// The cluster's worker Machines.
     pub worker_machines: Vec<Arc<Machine>>,
-    /// Its MachineDeployments.
+    /// The cluster's MachineDeployments.
     pub deployments: Vec<Arc<MachineDeployment>>,
-    /// Its MachineSets.
+    /// The cluster's MachineSets.
     pub sets: Vec<Arc<MachineSet>>,
-    /// Its MachinePools.
+    /// The cluster's MachinePools.
     pub pools: Vec<Arc<MachinePool>>,
-    /// The connection to it.
+    /// State of the connection to the cluster.
     pub health: Health,
-    /// The Secret with its kubeconfig exists.
+    /// Whether the Secret with the cluster's kubeconfig exists.
     pub has_kubeconfig: bool,
-    /// Its certificate authority, if there is one.
+    /// The Secret with the cluster's certificate authority, if it exists.
     pub authority: Option<Arc<Secret>>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -89,7 +89,7 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
-/// Starts the controller.
+/// Starts the Cluster controller.
 pub fn start(manager: &Manager) {
     let clusters = manager.objects::<Cluster>();
     clusters.index(BY_REFERENCE, |cluster| {
@@ -130,7 +130,7 @@ pub fn start(manager: &Manager) {
     });
 }
 
-/// The Cluster whose name an object has as label.
+/// Returns the Cluster that the object's cluster-name label names.
 fn by_label<K: Kind>(change: &Change<K>) -> Vec<Request> {
     let clusters = change.objects().filter_map(|object| {
         let namespace = object.meta().namespace.clone().unwrap_or_default();
@@ -141,7 +141,8 @@ fn by_label<K: Kind>(change: &Change<K>) -> Vec<Request> {
     requests
 }
 
-/// Clusters without a control plane object get their kubeconfig from this controller as soon as their certificate authority is there.
+/// Requests the Cluster of a changed Secret if it has no control plane object: this controller creates its
+/// kubeconfig as soon as its certificate authority exists.
 fn without_control_plane(clusters: &Objects<Cluster>) -> impl Fn(&Change<Secret>) -> Vec<Request> + use<> {
     let clusters = clusters.clone();
     move |change| {
@@ -234,12 +235,12 @@ impl Controls {
     }
 }
 
-/// Whether `cluster` is being deleted.
+/// Returns whether `cluster` is being deleted.
 fn deleting(cluster: &Cluster) -> bool {
     is_deleting(cluster)
 }
 
-/// Whether the Cluster's `ControlPlaneInitialized` was true already.
+/// Returns whether the Cluster's `ControlPlaneInitialized` condition was already true.
 fn was_initialized(cluster: &Cluster) -> bool {
     cluster.condition_is_true("ControlPlaneInitialized")
 }

@@ -1,4 +1,4 @@
-//! What a Cluster needs.
+//! The rules of the Cluster controller.
 
 use engine::names::CLUSTER_NAME;
 use engine::{Action, ExternalObject, owners};
@@ -11,26 +11,26 @@ use super::deletion::{self, Deletions};
 use super::{Observed, conditions, counters, deleting, was_initialized};
 use crate::change::{Event, ExternalChange, Reference};
 
-/// What to do about a Cluster.
+/// The changes that a Cluster needs.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The Cluster as it should be.
+    /// The Cluster with its wanted metadata, spec and status.
     pub cluster: Cluster,
-    /// Changes of its infrastructure and control plane objects.
+    /// Changes of the infrastructure and control plane objects.
     pub external: Vec<ExternalChange>,
-    /// What to delete.
+    /// The objects to delete.
     pub delete: Deletions,
-    /// Make the kubeconfig out of the certificate authority.
+    /// Whether to create the kubeconfig from the certificate authority.
     pub create_kubeconfig: bool,
-    /// Events about the Cluster.
+    /// Events to record about the Cluster.
     pub events: Vec<Event>,
-    /// When to come again.
+    /// When to reconcile again.
     pub action: Action,
-    /// What went wrong.
+    /// Errors that the reconcile returns.
     pub errors: Vec<String>,
 }
 
-/// All the rules of a Cluster.
+/// Applies all rules of a Cluster. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan { cluster: observed.cluster.as_ref().clone(), ..Plan::default() };
     engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
@@ -55,19 +55,19 @@ fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatu
     status.initialization.get_or_insert_default()
 }
 
-/// Whether the infrastructure is, or once was, provisioned.
+/// Returns whether the infrastructure was provisioned at any time.
 pub(super) fn is_provisioned(cluster: &Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
 }
 
-/// Whether the control plane object is, or once was, initialized.
+/// Returns whether the control plane was initialized at any time.
 pub(super) fn is_initialized(cluster: &Cluster) -> bool {
     let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     initialization.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
 }
 
-/// Whether the endpoint of the control plane is known.
+/// Returns whether the control plane's endpoint is known.
 pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
     let endpoint = cluster.spec.control_plane_endpoint.as_ref();
     endpoint.is_some_and(|endpoint| {
@@ -87,7 +87,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         Reference::NotFound if provisioned && !deleting(&observed.cluster) => {
             plan.errors.push(missing("infrastructure", observed.cluster.spec.infrastructure_ref.as_ref()));
         }
-        // An event tells when it appears.
+        // The object's creation event triggers the next reconcile.
         Reference::NotFound => {}
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
@@ -154,7 +154,8 @@ fn is_true_by_contract(object: &ExternalObject, v1beta2: &str, v1beta1: &str) ->
     object.is_true(if object.contract == "v1beta1" { v1beta1 } else { v1beta2 })
 }
 
-/// The Cluster owns its infrastructure and control plane objects; it controls them only when a topology made them.
+/// Adds the Cluster as owner of its infrastructure or control plane object. The reference is a controller
+/// reference only if a topology manages the Cluster.
 fn owned_by_cluster(cluster: &Cluster, object: &ExternalObject) -> Option<ExternalChange> {
     let mut wanted = object.object.as_ref().clone();
     owners::ensure(&mut wanted, owner_reference(cluster));
@@ -183,7 +184,7 @@ fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
     }
 }
 
-/// The failure domains by name: a list in contract v1beta2, a map in v1beta1.
+/// Reads the failure domains, sorted by name: a list in contract v1beta2, a map in v1beta1.
 fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
     let mut domains: Vec<FailureDomain> = match object.get("/status/failureDomains") {
         Some(Value::Array(list)) => {
@@ -205,7 +206,7 @@ fn failure_domains(object: &ExternalObject) -> Vec<FailureDomain> {
     domains
 }
 
-/// Only a Cluster without a control plane object gets its kubeconfig here.
+/// Only a Cluster without a control plane object gets its kubeconfig from this controller.
 fn kubeconfig(plan: &mut Plan, observed: &Observed) {
     plan.create_kubeconfig = observed.cluster.spec.control_plane_ref.is_none()
         && has_endpoint(&plan.cluster)
@@ -225,7 +226,7 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
     }
 }
 
-/// The phase; a change of it is an event.
+/// Sets the phase and records an event when it changes.
 fn phase(plan: &mut Plan) {
     let cluster = &plan.cluster;
     let phase = if deleting(cluster) {

@@ -28,7 +28,7 @@ pub use plan::{Plan, plan};
 use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
 use crate::machine_deployment::REVISION;
 
-/// The finalizer.
+/// The finalizer of Machines.
 pub const FINALIZER: &str = "machine.cluster.x-k8s.io";
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
@@ -44,28 +44,29 @@ const OWNED: &[&str] = &[
     "Deleting",
 ];
 const CONCURRENCY: usize = 100;
-/// A workload cluster that answers no more is noticed sooner; then the time-outs of deletions have to run.
+/// Limit for a reconcile. A workload cluster that stops answering is detected earlier; after that, the
+/// time-outs of deletions must continue.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 const BY_REFERENCE: &str = "reference";
 const BY_PROVIDER_ID: &str = "providerID";
 const BY_NODE: &str = "node";
 
-/// The Machine's Node, as far as it can be known.
+/// The observed state of the Machine's Node.
 #[derive(Debug, Clone, Default)]
 pub enum NodeState {
     /// The workload cluster is not connected.
     #[default]
     NotConnected,
-    /// The cluster is connected and has no such Node.
+    /// The workload cluster is connected and has no such Node.
     Absent,
-    /// The Node.
+    /// The Machine's Node.
     Found(Arc<Node>),
-    /// Several Nodes have the Machine's provider ID: their names.
+    /// Several Nodes have the Machine's provider ID; holds their names.
     Ambiguous(Vec<String>),
 }
 
 impl NodeState {
-    /// The Node.
+    /// Returns the Node, or `None` if it is not known.
     pub fn found(&self) -> Option<&Arc<Node>> {
         match self {
             Self::Found(node) => Some(node),
@@ -74,34 +75,35 @@ impl NodeState {
     }
 }
 
-/// Everything that a plan for a Machine depends on.
+/// The state of the world that a Machine's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The Machine.
+    /// The reconciled Machine.
     pub machine: Arc<Machine>,
-    /// Its Cluster.
+    /// The Machine's Cluster.
     pub cluster: Arc<Cluster>,
-    /// The MachineSet that controls it.
+    /// The MachineSet that controls the Machine.
     pub set: Option<Arc<MachineSet>>,
-    /// The MachineDeployment that controls that.
+    /// The MachineDeployment that controls the MachineSet.
     pub deployment: Option<Arc<MachineDeployment>>,
-    /// `spec.bootstrap.configRef`.
+    /// The object that `spec.bootstrap.configRef` names.
     pub bootstrap: Reference,
-    /// `spec.infrastructureRef`.
+    /// The object that `spec.infrastructureRef` names.
     pub infrastructure: Reference,
-    /// Its Node.
+    /// The Machine's Node.
     pub node: NodeState,
-    /// The connection to the cluster.
+    /// State of the connection to the workload cluster.
     pub health: Health,
-    /// Only while it is being deleted: the Cluster's control plane object.
+    /// The Cluster's control plane object; only read while the Machine is being deleted.
     pub control_plane: Reference,
-    /// Only while it is being deleted: there are control plane Machines that are not.
+    /// Whether there are control plane Machines that are not being deleted; only computed while the Machine
+    /// is being deleted.
     pub has_control_plane_machines: bool,
-    /// Only while it is being deleted: the Pods on its Node; `None` while they are not known.
+    /// The Pods on the Node, only read while the Machine is being deleted; `None` if they are not known.
     pub pods: Option<Vec<Arc<Pod>>>,
-    /// Since when this process has tried to delete its Node.
+    /// When this process first tried to delete the Node.
     pub node_deletion_since: Option<DateTime<Utc>>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -114,11 +116,11 @@ struct Controls {
     external: External,
     recorder: engine::events::Recorder,
     queue: Arc<engine::Queue>,
-    /// Since when the deletion of a Machine's Node is tried.
+    /// When this process first tried to delete the Node of each Machine.
     node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
 }
 
-/// Starts the controller.
+/// Starts the Machine controller.
 pub fn start(manager: &Manager) {
     let machines = manager.objects::<Machine>();
     machines.index(BY_REFERENCE, |machine| {
@@ -178,7 +180,7 @@ fn watch_workloads(manager: &Manager, machines: &Objects<Machine>, queue: &Arc<e
     });
 }
 
-/// `namespace/cluster/value`: an index value that is unique across clusters.
+/// Returns `namespace/cluster/value`, an index key that is unique across clusters.
 fn scoped(machine: &Machine, value: &str) -> String {
     let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
     format!("{namespace}/{}/{value}", machine.spec.cluster_name)
@@ -192,7 +194,7 @@ fn names(machines: &[Arc<Machine>]) -> Vec<Request> {
     machines.iter().map(|machine| NamespacedName::of(machine.as_ref())).collect()
 }
 
-/// The Machines of a Cluster, when something changed that concerns them.
+/// Requests the Machines of a Cluster if a field changed that their plans depend on.
 fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {
@@ -210,7 +212,7 @@ fn of_cluster(machines: &Objects<Machine>) -> impl Fn(&Change<Cluster>) -> Vec<R
     }
 }
 
-/// The Machines of a MachineSet, when its template or revision changed.
+/// Requests the Machines of a MachineSet if its template or revision changed.
 fn of_set(machines: &Objects<Machine>) -> impl Fn(&Change<MachineSet>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {
@@ -227,7 +229,7 @@ fn of_set(machines: &Objects<Machine>) -> impl Fn(&Change<MachineSet>) -> Vec<Re
     }
 }
 
-/// The Machines of a MachineDeployment, when its template, rollout or revision changed.
+/// Requests the Machines of a MachineDeployment if its template, rollout or revision changed.
 fn of_deployment(machines: &Objects<Machine>) -> impl Fn(&Change<MachineDeployment>) -> Vec<Request> + use<> {
     let machines = machines.clone();
     move |change| {
@@ -310,7 +312,7 @@ impl Controls {
         observed
     }
 
-    /// Whether a Machine has infrastructure or bootstrap data, or may have.
+    /// Returns whether the Machine's infrastructure or bootstrap object exists or could not be read.
     async fn has_parts(&self, machine: &Machine) -> bool {
         let namespace = machine.metadata.namespace.clone().unwrap_or_default();
         for reference in [Some(&machine.spec.infrastructure_ref), machine.spec.bootstrap.config_ref.as_ref()]
@@ -337,7 +339,8 @@ impl Controls {
         }
     }
 
-    /// The Pods on a Node; `None` where the cluster does not tell in time. The first drain in a cluster starts to watch its Pods.
+    /// Returns the Pods on a Node; `None` if the cluster does not list them in time. The first drain in a
+    /// cluster starts the watch of its Pods.
     async fn pods(&self, workload: &Arc<Workload>, node: &str) -> Option<Vec<Arc<Pod>>> {
         let pods = workload.objects::<Pod>();
         if workload.first_time("drain") {
@@ -351,7 +354,7 @@ impl Controls {
                 names(&list)
             });
         }
-        // The connection may end at any time, and the time-outs of the deletion have to run on.
+        // The connection may end at any time, and the time-outs of the deletion must continue.
         tokio::time::timeout(PODS_TIMEOUT, pods.wait_until_synced()).await.ok()?;
         Some(pods.by_index(BY_NODE, node))
     }
@@ -399,7 +402,7 @@ impl Controls {
     }
 }
 
-/// Evicts Pods; false when a PodDisruptionBudget forbids one for now.
+/// Evicts Pods; returns `false` if a PodDisruptionBudget forbids one of the evictions for now.
 async fn evict(workload: &Workload, pods: &[NamespacedName]) -> Result<bool> {
     let mut all = true;
     for pod in pods {
@@ -414,7 +417,7 @@ async fn evict(workload: &Workload, pods: &[NamespacedName]) -> Result<bool> {
     Ok(all)
 }
 
-/// The provider ID: the Machine's, or what its infrastructure reports once it is provisioned.
+/// Returns the Machine's provider ID, or else the ID that its provisioned infrastructure reports.
 fn provider_id(machine: &Machine, infrastructure: &Reference) -> Option<String> {
     machine.spec.provider_id.clone().or_else(|| {
         let object = infrastructure.found().filter(|object| plan::is_infrastructure_provisioned(object))?;
@@ -429,7 +432,7 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
         .index(BY_PROVIDER_ID, |node| node.spec.iter().filter_map(|spec| spec.provider_id.clone()).collect());
     let found = provider_id.map(|id| nodes.by_index(BY_PROVIDER_ID, id)).unwrap_or_default();
     let name = |node: &Arc<Node>| node.metadata.name.clone().unwrap_or_default();
-    // A Node of that name with another provider ID is another machine's.
+    // A Node with the Machine's node name but another provider ID belongs to another machine.
     let is_other = |node: &Arc<Node>| {
         let id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).filter(|id| !id.is_empty());
         id.is_some() && provider_id.is_some() && id != provider_id
@@ -448,7 +451,7 @@ fn node_state(workload: Option<&Workload>, machine: &Machine, provider_id: Optio
     }
 }
 
-/// How long a reconcile waits for the Pods of a cluster whose Pods nobody has asked for before.
+/// How long a reconcile waits for the first list of a workload cluster's Pods.
 const PODS_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a step of a deletion that no event ends waits before it is looked at again.
+/// Delay before checking a step of a deletion that may complete without an event.
 const DELETION_RETRY: Duration = Duration::from_secs(20);

@@ -23,9 +23,9 @@ pub use plan::{Plan, plan};
 use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
 use crate::selector;
 
-/// The finalizer.
+/// The finalizer of MachineDeployments.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// Annotation on MachineDeployments and MachineSets: which change of the template this is.
+/// Annotation on MachineDeployments and MachineSets: the number of the template's revision.
 pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 const FIELD_MANAGER: &str = "capi-machinedeployment";
 const OWNED: &[&str] = &[
@@ -42,24 +42,25 @@ const OWNED: &[&str] = &[
 const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 
-/// Everything that a plan for a MachineDeployment depends on.
+/// The state of the world that a MachineDeployment's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The MachineDeployment.
+    /// The reconciled MachineDeployment.
     pub deployment: Arc<MachineDeployment>,
-    /// Its Cluster.
+    /// The MachineDeployment's Cluster.
     pub cluster: Arc<Cluster>,
-    /// Its MachineSets, and those without an owner that its selector matches.
+    /// The MachineSets that the MachineDeployment controls, and those without a controller that its selector
+    /// matches.
     pub sets: Vec<Arc<MachineSet>>,
-    /// Its Machines.
+    /// The Machines with the MachineDeployment's label.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
     pub bootstrap: Reference,
     /// The infrastructure template.
     pub infrastructure: Reference,
-    /// The end of the name of the next MachineSet.
+    /// Random suffix for the name of the next MachineSet.
     pub suffix: String,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -74,7 +75,7 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
-/// Starts the controller.
+/// Starts the MachineDeployment controller.
 pub fn start(manager: &Manager) {
     let deployments = manager.objects::<MachineDeployment>();
     deployments.index(BY_REFERENCE, |deployment| {
@@ -104,7 +105,8 @@ pub fn start(manager: &Manager) {
     let queue = controller.queue();
     let referring = deployments.clone();
     let external = External::new(manager, &queue, move |resource, change| {
-        // Templates are read when something is made of them: only coming and going matters.
+        // The content of a template is only read when a Machine is created from it, so only its creation and
+        // deletion matter.
         if change.old.is_some() && change.new.is_some() {
             return Vec::new();
         }
@@ -125,7 +127,7 @@ pub fn start(manager: &Manager) {
     });
 }
 
-/// MachineDeployments whose selector matches a MachineSet that nobody controls.
+/// Returns the MachineDeployments whose selector matches a MachineSet without a controller.
 fn selected_by(change: &Change<MachineSet>, deployments: &Objects<MachineDeployment>) -> Vec<Request> {
     let Some(set) = change.new.as_ref().filter(|set| owners::controller(set.as_ref()).is_none()) else {
         return Vec::new();

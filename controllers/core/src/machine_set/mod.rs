@@ -27,7 +27,7 @@ use crate::change::{
 };
 use crate::selector;
 
-/// The finalizer.
+/// The finalizer of MachineSets.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machineset";
 const FIELD_MANAGER: &str = "capi-machineset";
 const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
@@ -37,14 +37,14 @@ const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
 const BY_ORPHAN: &str = "orphan";
 
-/// Everything that a plan for a MachineSet depends on.
+/// The state of the world that a MachineSet's plan depends on.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The MachineSet.
+    /// The reconciled MachineSet.
     pub set: Arc<MachineSet>,
-    /// Its Cluster.
+    /// The MachineSet's Cluster.
     pub cluster: Arc<Cluster>,
-    /// Its Machines, and those without an owner that its selector matches.
+    /// The Machines that the MachineSet controls, and those without a controller that its selector matches.
     pub machines: Vec<Arc<Machine>>,
     /// The bootstrap template.
     pub bootstrap: Reference,
@@ -52,11 +52,11 @@ pub struct Observed {
     pub infrastructure: Reference,
     /// The Cluster's control plane object.
     pub control_plane: Reference,
-    /// Bootstrap and infrastructure objects of its Machines, and those that no Machine took over.
+    /// Bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself still owns.
     pub parts: Vec<ExternalObject>,
-    /// Ends of the names of new Machines, as many as may be needed.
+    /// Random suffixes for the names of new Machines, one for each missing replica.
     pub suffixes: Vec<String>,
-    /// Now.
+    /// The time of this reconcile.
     pub now: DateTime<Utc>,
 }
 
@@ -70,7 +70,7 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
-/// Starts the controller.
+/// Starts the MachineSet controller.
 pub fn start(manager: &Manager) {
     let sets = manager.objects::<MachineSet>();
     sets.index(BY_REFERENCE, |set| {
@@ -122,7 +122,8 @@ fn names(sets: &[Arc<MachineSet>]) -> Vec<Request> {
     sets.iter().map(|set| NamespacedName::of(set.as_ref())).collect()
 }
 
-/// The MachineSets that a change of a control plane object, or of an object that a MachineSet made, concerns.
+/// Returns the MachineSets affected by a change of a control plane object or of an object that a MachineSet
+/// created.
 fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Vec<Request> {
     let mut requests = engine::controller::owner_requests(change, MachineSet::GROUP, MachineSet::KIND);
     let versions = |object: &Arc<DynamicObject>| {
@@ -142,7 +143,7 @@ fn of_external(sets: &Objects<MachineSet>, change: &Change<DynamicObject>) -> Ve
     requests
 }
 
-/// MachineSets whose selector matches a Machine that nobody controls.
+/// Returns the MachineSets whose selector matches a Machine without a controller.
 fn selected_by(change: &Change<Machine>, sets: &Objects<MachineSet>) -> Vec<Request> {
     let Some(machine) = change.new.as_ref().filter(|machine| owners::controller(machine.as_ref()).is_none())
     else {
@@ -201,7 +202,8 @@ impl Controls {
         Observed { set, cluster, machines, bootstrap, infrastructure, control_plane, parts, suffixes, now }
     }
 
-    /// The bootstrap and infrastructure objects of the Machines, and those that the MachineSet still owns itself.
+    /// Returns the bootstrap and infrastructure objects of the Machines, and those that the MachineSet itself
+    /// still owns.
     async fn parts(&self, set: &MachineSet, machines: &[Arc<Machine>]) -> Vec<ExternalObject> {
         let spec = &set.spec.template.spec;
         let mut parts = Vec::new();
@@ -236,7 +238,7 @@ impl Controls {
         }
         for (current, wanted) in &plan.update {
             match self.machines.patch(current, wanted, &[]).await {
-                // It is being deleted, and is gone now.
+                // The Machine is being deleted and disappeared in the meantime.
                 Err(error) if error.is_not_found() => {}
                 result => errors.extend(result.err()),
             }
@@ -283,13 +285,13 @@ impl Controls {
     }
 }
 
-/// The label of Machines with their MachineSet's name.
+/// Returns the label that names the MachineSet on its Machines.
 fn set_name_label(set: &MachineSet) -> (String, String) {
     let name = set.metadata.name.as_deref().unwrap_or_default();
     (SET_NAME.to_owned(), schemas::naming::label_value(name))
 }
 
-/// Whether a MachineDeployment controls the MachineSet.
+/// Returns whether a MachineDeployment controls the MachineSet.
 fn is_of_deployment(set: &MachineSet) -> bool {
     owners::controller(set).is_some_and(|owner| owner.kind == MachineDeployment::KIND)
 }

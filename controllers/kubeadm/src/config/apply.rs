@@ -1,4 +1,4 @@
-//! Carries a plan out.
+//! Executes the plan of a KubeadmConfig.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const OWNED: &[&str] = &[
     condition::PAUSED,
 ];
 
-/// What a step of [`Step::Bootstrap`] is about.
+/// The objects that [`Step::Bootstrap`] works on.
 struct Bootstrap<'a> {
     role: Role,
     machine: &'a Machine,
@@ -67,7 +67,7 @@ impl ConfigController {
         }
         self.configs.patch(&config, &wanted, OWNED).await?;
         match result {
-            // Only a change of the spec helps, and that is an event.
+            // Only a change of the spec can help, and that is an event.
             Err(Error::Bootstrap(_) | Error::Version(_)) => Ok(Action::done()),
             other => other,
         }
@@ -201,7 +201,8 @@ impl ConfigController {
         Ok(token)
     }
 
-    /// Prolongs the token if it is there and due; makes it again if it is gone, since the bootstrap data name it.
+    /// Extends the bootstrap token if it exists and is due; recreates it if it is gone, since the bootstrap
+    /// data contains it.
     async fn keep_token(&self, observed: &Observed, cluster: &Cluster, now: DateTime<Utc>) -> Result<Action> {
         let workload = self.manager.clusters().get(&NamespacedName::of(cluster))?;
         let config = observed.config.as_ref();
@@ -224,7 +225,7 @@ impl ConfigController {
         Ok(Action::requeue_after(token::CHECK))
     }
 
-    /// Creates or corrects the Secret with the bootstrap data.
+    /// Creates or updates the Secret with the bootstrap data.
     async fn store(&self, cluster: &str, config: &KubeadmConfig, data: String) -> Result<()> {
         let name = NamespacedName::of(config);
         let format = config.spec.format.clone().unwrap_or_else(|| "cloud-config".to_owned());
@@ -256,7 +257,7 @@ impl ConfigController {
         Ok(())
     }
 
-    /// Takes the init lock; false when another Machine was faster.
+    /// Acquires the init lock; returns `false` if another Machine holds it.
     async fn lock_for(&self, machine: &Machine, cluster: &Cluster) -> Result<bool> {
         let name = lock_name(cluster);
         let holder = LockInformation { machine: machine.metadata.name.clone().unwrap_or_default() };
@@ -287,7 +288,7 @@ impl ConfigController {
     }
 }
 
-/// The Secret's owner, as upstream writes it.
+/// Returns the owner reference of the Secret with the bootstrap data, in Cluster API's form.
 fn data_owner(config: &KubeadmConfig) -> OwnerReference {
     OwnerReference { controller: Some(true), ..owners::reference(config, &()) }
 }
@@ -302,7 +303,7 @@ fn created(config: &mut KubeadmConfig, secret: String, now: DateTime<Utc>) {
     }
 }
 
-/// The version that the control plane is at.
+/// Returns the oldest version that the control plane runs.
 fn control_plane_version(cluster: &Cluster) -> Option<&str> {
     let versions = &cluster.status.as_ref()?.control_plane.as_ref()?.versions;
     versions.first().map(|version| version.version.as_str())

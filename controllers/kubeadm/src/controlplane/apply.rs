@@ -1,4 +1,4 @@
-//! Carries a plan out.
+//! Executes the plan of a KubeadmControlPlane.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::certificates::{self, Purpose, Recipe};
 use crate::error::{Error, Result};
 use crate::names::{self, condition};
 
-/// The conditions of a control plane that nobody else writes.
+/// The conditions of a KubeadmControlPlane that this controller owns.
 const OWNED: &[&str] = &[
     condition::AVAILABLE,
     condition::CERTIFICATES_AVAILABLE,
@@ -31,7 +31,7 @@ const OWNED: &[&str] = &[
     condition::DELETING,
 ];
 
-/// The conditions of a Machine that its control plane writes.
+/// The conditions of a Machine that its control plane owns.
 const OWNED_ON_MACHINES: &[&str] = &[
     condition::UP_TO_DATE,
     condition::NODE_LABELS_AND_TAINTS_SET,
@@ -42,7 +42,8 @@ const OWNED_ON_MACHINES: &[&str] = &[
     condition::ETCD_MEMBER,
 ];
 
-/// Nothing is decided about a control plane of which only some Machines are ours; its deletion needs no such decision.
+/// Refuses to operate if other control plane Machines of the cluster do not belong to this
+/// KubeadmControlPlane. Its deletion is not affected.
 fn refuse_mixed(observed: &Observed) -> Result<()> {
     if object::is_deleting(observed.control_plane.as_ref()) || !observed.is_mixed() {
         return Ok(());
@@ -62,7 +63,8 @@ fn refuse_mixed(observed: &Observed) -> Result<()> {
 impl ControlPlaneController {
     pub(super) async fn reconcile_control_plane(&self, found: Arc<KubeadmControlPlane>) -> Result<Action> {
         let Some(cluster) = self.cluster_of(&found) else {
-            // The Cluster's controller makes itself the owner. One that goes without its Cluster waits for its Machines.
+            // The Cluster controller sets the owner reference. A KubeadmControlPlane that is deleted without
+            // its Cluster waits for its Machines.
             let is_paused = !paused::causes(found.as_ref(), None).is_empty();
             let left = self.machines.by_owner(object::uid(found.as_ref()));
             if object::is_deleting(found.as_ref()) && left.is_empty() && !is_paused {
@@ -89,7 +91,7 @@ impl ControlPlaneController {
         Ok(plan.requeue.map(Action::requeue_after).unwrap_or_default())
     }
 
-    /// Writes the conditions of Machines and the status.
+    /// Writes the conditions of the Machines and the status of the control plane.
     async fn write(&self, observed: &Observed, plan: &Plan, found: &Arc<KubeadmControlPlane>) -> Result<()> {
         for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
             match self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await {
@@ -101,7 +103,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// Records why scaling waits, once for each reason.
+    /// Records an event with the reason why scaling waits, once for each new reason.
     fn tell(&self, control_plane: &KubeadmControlPlane, event: Option<&str>) {
         let uid = object::uid(control_plane).to_owned();
         let mut told = self.told.lock();
@@ -231,7 +233,7 @@ impl ControlPlaneController {
         self.etcd.remove(&self.manager, &connected, &authority, &pods, id).await
     }
 
-    /// Looks at the add-ons once a version and configuration of the control plane.
+    /// Updates the add-ons once for each generation of the control plane.
     async fn update_addons(&self, observed: &Observed) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
         let key = object::uid(control_plane).to_owned();

@@ -1,4 +1,4 @@
-//! Reads what a KubeadmControlPlane depends on.
+//! Reads the state that a KubeadmControlPlane's plan depends on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::etcd::{self, Etcd};
 
 impl ControlPlaneController {
-    /// The Cluster that a control plane belongs to.
+    /// Returns the Cluster that owns a control plane.
     pub(super) fn cluster_of(&self, control_plane: &KubeadmControlPlane) -> Option<Arc<Cluster>> {
         let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
         let owner = owners::find(control_plane, Cluster::GROUP, Cluster::KIND)?;
@@ -60,7 +60,7 @@ impl ControlPlaneController {
         Ok(observed)
     }
 
-    /// Machines that are no control plane's, and MachinePools.
+    /// Returns the names of the cluster's worker Machines and MachinePools.
     fn workers(&self, cluster: &NamespacedName, uid: &str) -> Vec<String> {
         let machines = self.machines.by_cluster(cluster);
         let workers = machines
@@ -93,7 +93,8 @@ impl ControlPlaneController {
         parts.dedup();
         observed.leftovers = parts;
         for machine in self.machines.by_cluster(cluster) {
-            // One of ours stays ours when somebody takes its label away: its member of etcd is no stray.
+            // A Machine of this control plane still counts if its label is removed; otherwise its etcd member
+            // would count as stray.
             if !owners::is_controlled_by(machine.as_ref(), uid) {
                 let name = NamespacedName::of(machine.as_ref()).name;
                 match owners::controller(machine.as_ref()) {
@@ -121,7 +122,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    /// The handle on the infrastructure of Machines.
+    /// Returns the handle on the infrastructure of the Machines.
     pub(super) async fn infrastructure(
         &self,
         control_plane: &KubeadmControlPlane,
@@ -130,12 +131,12 @@ impl ControlPlaneController {
         self.dynamic(group, desired::infrastructure_kind(control_plane)).await
     }
 
-    /// The handle on a provider's kind, synced.
+    /// Returns the synced handle on a provider's kind.
     pub(super) async fn dynamic(&self, group: &str, kind: &str) -> Result<Objects<DynamicObject>> {
         Ok(self.external.objects(group, kind).await?.0)
     }
 
-    /// The infrastructure template, if it exists.
+    /// Returns the infrastructure template, or `None` if it does not exist.
     pub(super) async fn template(
         &self,
         control_plane: &KubeadmControlPlane,
@@ -156,7 +157,7 @@ impl ControlPlaneController {
         }
         let found = self.template(control_plane).await;
         if let Err(error) = &found {
-            // Without its CustomResourceDefinition there is no template either.
+            // If its CustomResourceDefinition is missing, the template is missing, too.
             tracing::debug!(%error, "the infrastructure template can't be read");
         }
         Ok(match found.unwrap_or_default() {
@@ -181,7 +182,8 @@ impl ControlPlaneController {
         }
     }
 
-    /// When the certificate in a kubeconfig Secret expires, read once a version of the Secret.
+    /// Returns when the certificate in a kubeconfig Secret expires; it is parsed once for each version of the
+    /// Secret.
     fn kubeconfig_expiry(&self, secret: &Secret) -> Option<chrono::DateTime<chrono::Utc>> {
         let version = (object::uid(secret).to_owned(), object::version(secret));
         let mut known = self.kubeconfigs.lock();
@@ -191,7 +193,7 @@ impl ControlPlaneController {
         let text = certificates::text(secret, "value")?;
         let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
         let facts = pki::inspect(&config.identity.certificate).ok()?;
-        // One that is not valid yet, made by a clock that was ahead, is as good as one that has expired.
+        // A certificate that is not valid yet, issued while the clock was ahead, counts as expired.
         let early = facts.not_before > self.manager.clock().now();
         let expires = if early { chrono::DateTime::UNIX_EPOCH } else { facts.not_after };
         known.insert(version.0, (version.1, expires));
@@ -253,7 +255,7 @@ impl ControlPlaneController {
         Ok(etcd)
     }
 
-    /// Certificate and key of one of the cluster's Secrets.
+    /// Returns certificate and key of one of the cluster's Secrets.
     pub(super) fn authority(&self, cluster: &NamespacedName, purpose: Purpose) -> Result<pki::Identity> {
         let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
         let secret = self.secrets.get(&name);
@@ -262,7 +264,7 @@ impl ControlPlaneController {
     }
 }
 
-/// The running etcd pods of the control plane's Machines: those that stay first.
+/// Returns the ready etcd Pods of the control plane's Machines; those of Machines in deletion come last.
 pub(super) fn etcd_pods(observed: &Observed, view: &View) -> Vec<String> {
     let mut members: Vec<&ControlPlaneMachine> = observed.machines.iter().collect();
     members.sort_by_key(|member| member.is_deleting());

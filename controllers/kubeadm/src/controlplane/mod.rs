@@ -1,4 +1,4 @@
-//! KubeadmControlPlane: the Machines of a control plane, their order, their health, their replacement.
+//! The KubeadmControlPlane controller: the Machines of a control plane, their order, health and replacement.
 
 mod apply;
 pub mod choose;
@@ -52,19 +52,19 @@ pub(crate) struct ControlPlaneController {
     external: External,
     recorder: Recorder,
     etcd: EtcdClients,
-    /// What was last applied to a Machine (by UID): applying the same again changes nothing and costs a request.
+    /// The configuration last applied to each Machine (by UID), to save requests that would change nothing.
     applied: Mutex<BTreeMap<String, String>>,
-    /// The generation of a control plane (by UID) at which its add-ons were last looked at.
+    /// The generation of each control plane (by UID) for which its add-ons were last updated.
     addons: Mutex<BTreeMap<String, i64>>,
-    /// Version of a kubeconfig Secret (by UID) and when its certificate expires.
+    /// Version of each kubeconfig Secret (by UID), and when its certificate expires.
     kubeconfigs: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
-    /// The last event about a control plane (by UID).
+    /// The last event recorded about each control plane (by UID).
     told: Mutex<BTreeMap<String, String>>,
-    /// When a Machine's API server (by UID) was last asked for its certificate.
+    /// When the API server of each Machine (by UID) was last asked for its certificate.
     expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }
 
-/// The authorities and keys that are missing.
+/// Returns the purposes of the missing authorities and keys.
 pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
     let config = observed.cluster_configuration();
     certificates::purposes(&config)
@@ -73,19 +73,20 @@ pub fn missing_certificates(observed: &Observed) -> Vec<Purpose> {
         .collect()
 }
 
-/// Those of them that the user has to give.
+/// Returns the missing authorities and keys that the user must provide.
 pub fn missing_given_certificates(observed: &Observed) -> Vec<Purpose> {
     let config = observed.cluster_configuration();
     let missing = missing_certificates(observed);
     missing.into_iter().filter(|purpose| certificates::is_given(*purpose, &config)).collect()
 }
 
-/// Whether all authorities and keys are there.
+/// Returns whether all authorities and keys exist.
 pub fn certificates_complete(observed: &Observed) -> bool {
     missing_certificates(observed).is_empty()
 }
 
-/// The control planes whose Machines are made from the template that changed: one that waits for its template has no other event.
+/// Requests the control planes that use a template which was created or deleted: a control plane that waits
+/// for its template gets no other event.
 fn of_template(
     control_planes: &Objects<KubeadmControlPlane>,
 ) -> impl Fn(&ApiResource, &Change<DynamicObject>) -> Vec<Request> + Send + Sync + 'static {
@@ -104,7 +105,7 @@ fn of_template(
     }
 }
 
-/// Starts the controller.
+/// Starts the KubeadmControlPlane controller.
 pub(crate) fn start(manager: &Manager) {
     let controller = Controller::new(manager, NAME);
     let this = ControlPlaneController {
@@ -138,7 +139,7 @@ pub(crate) fn start(manager: &Manager) {
         .watches(&this.machines, move |change| {
             let mut requests =
                 if machine_matters(change) { of_machine(&cluster_of_machine(change)) } else { Vec::new() };
-            // Its Cluster may be gone.
+            // The deleted Machine's Cluster may not exist any more, so its owner is requested, too.
             if change.new.is_none() {
                 let (group, kind) = (KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND);
                 requests.extend(engine::controller::owner_requests(change, group, kind));
@@ -169,7 +170,7 @@ pub(crate) fn start(manager: &Manager) {
     controller.start(this);
 }
 
-/// The control plane of a Cluster, if it is one of ours.
+/// Returns the Cluster's control plane if it is a KubeadmControlPlane.
 fn control_plane_of(cluster: &Cluster) -> Option<Request> {
     let reference = cluster.spec.control_plane_ref.as_ref()?;
     let ours =
@@ -184,7 +185,8 @@ fn cluster_of_machine(change: &Change<Machine>) -> NamespacedName {
     NamespacedName::new(change.name().namespace, name)
 }
 
-/// Every change of a control plane Machine, labelled or owned, and the end of a worker.
+/// Returns whether a change concerns a control plane: any change of a labelled or owned Machine, and the
+/// deletion of any Machine.
 fn machine_matters(change: &Change<Machine>) -> bool {
     let is_ours = |machine: &Machine| {
         owners::controller(machine).is_some_and(|owner| owner.kind == KubeadmControlPlane::KIND)
@@ -212,7 +214,7 @@ fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
     change.new.as_deref().and_then(control_plane_of).into_iter().collect()
 }
 
-/// The cluster of which an authority, key or kubeconfig appeared or went away.
+/// Returns the cluster for which an authority, key or kubeconfig was created or deleted.
 fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     if change.old.is_some() && change.new.is_some() {
         return None;
@@ -225,7 +227,7 @@ fn secret_cluster(change: &Change<Secret>) -> Option<NamespacedName> {
     ours.then(|| NamespacedName::new(name.namespace, cluster))
 }
 
-/// Changes of control plane nodes that a condition depends on.
+/// Returns whether a control plane Node changed in a field that a condition depends on.
 fn node_matters(change: &Change<Node>) -> bool {
     let facts = |node: &Node| {
         let conditions =
@@ -239,7 +241,7 @@ fn node_matters(change: &Change<Node>) -> bool {
     (concerns(&old) || concerns(&new)) && old != new
 }
 
-/// Changes of static pods of the control plane that a condition depends on.
+/// Returns whether a static Pod of the control plane changed in a field that a condition depends on.
 fn pod_matters(change: &Change<Pod>) -> bool {
     if change.name().namespace != "kube-system" {
         return false;

@@ -6,10 +6,10 @@ use crate::client::Bmc;
 use crate::doors::Doors;
 use crate::{Credentials, Protocol, Result, Target, Verification, ipmi, redfish};
 
-/// The client for a target. Nothing is sent yet.
+/// Creates the client for a target. It sends nothing yet.
 ///
 /// # Errors
-/// Credentials that the protocol cannot carry, options it does not know, or authorities that cannot be read.
+/// The protocol cannot carry the credentials, the protocol lacks an option, or the certificate authorities are invalid.
 pub fn connect(
     target: Target,
     credentials: Credentials,

@@ -9,14 +9,14 @@ use crate::network::{Network, Sockets};
 /// The doors to the outside.
 #[derive(Clone)]
 pub struct Doors {
-    /// Sockets.
+    /// The network.
     pub network: Arc<dyn Network>,
-    /// Random numbers, for the keys of IPMI's sessions.
+    /// The source of random numbers for the keys of IPMI sessions.
     pub random: Random,
 }
 
 impl Doors {
-    /// Those of this machine.
+    /// Returns the sockets and the randomness of this machine.
     pub fn system() -> Self {
         Self { network: Arc::new(Sockets), random: Random::system() }
     }

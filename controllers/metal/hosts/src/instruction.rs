@@ -5,7 +5,7 @@ use schemas::metal3::RootDeviceHints as StoredHints;
 use schemas::netboot::{AgentInstruction, InstructionImage};
 use serde_json::{Value, json};
 
-/// The name of the restart that ends the provisioning which began then: each operation's instructions are named for it.
+/// Returns the identifier of the restart that ends the provisioning with the start time `begun`.
 pub fn restart(begun: &str) -> String {
     format!("restart/{begun}")
 }
@@ -15,7 +15,7 @@ pub fn is_restart(stored: &AgentInstruction) -> bool {
     Action::from_name(&stored.action) == Some(Action::Restart)
 }
 
-/// Whether an agent was told to end the provisioning that began then.
+/// Returns whether the instruction is the restart that ends the provisioning with the start time `begun`.
 pub fn is_restart_of(stored: &AgentInstruction, begun: &str) -> bool {
     is_restart(stored) && stored.id == restart(begun)
 }

@@ -8,7 +8,7 @@ use schemas::netboot::Agent;
 use crate::instruction::is_restart_of;
 use crate::names::{DETACHED, PAUSED, POWER};
 
-/// `status.provisioning.state`.
+/// The values of `status.provisioning.state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "Metal3's names say it")]
 pub enum HostState {
@@ -34,9 +34,9 @@ pub enum HostState {
 /// What a machine starts that starts over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkBoot {
-    /// The agent.
+    /// The agent's program.
     Agent,
-    /// What is on its disk.
+    /// URL of the image on its disk.
     Disk,
 }
 
@@ -104,7 +104,7 @@ impl HostState {
         self.is_in_use() || matches!(self, Self::Available | Self::Ready)
     }
 
-    /// Whether a host in that state occupies one of the places that there are for busy ones.
+    /// Returns whether a host in this state counts towards the limit of busy hosts.
     pub fn is_busy(self) -> bool {
         matches!(self, Self::Inspecting | Self::Provisioning | Self::Deprovisioning)
     }
@@ -157,7 +157,8 @@ pub fn network_boot(host: &BareMetalHost, agent: Option<&Agent>) -> NetworkBoot 
     }
 }
 
-/// The controller ends a deployment with a restart; one of an earlier provisioning means nothing.
+/// Returns whether the current deployment has ended, which the controller marks with a restart instruction. A restart instruction of an
+/// earlier provisioning does not count.
 fn is_written(host: &BareMetalHost, agent: Option<&Agent>) -> bool {
     let begun = || host.status.as_ref()?.operation_history.as_ref()?.provision.as_ref()?.start.as_deref();
     let instruction = agent.and_then(|agent| agent.spec.instruction.as_ref());

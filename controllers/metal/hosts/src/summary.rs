@@ -1,4 +1,4 @@
-//! What is said of a bare metal host and of its agent, wherever hosts are shown. Pure.
+//! Describes the state of a bare metal host and of its agent, for all views. Pure.
 
 use agent_protocol::{Action, State};
 use engine::NamespacedName;
@@ -11,25 +11,25 @@ use crate::host::host_of;
 use crate::names::{self, operational};
 use crate::state::HostState;
 
-/// What there is to say of a host.
+/// The described state of a host.
 #[derive(Debug, PartialEq)]
 pub struct HostSummary {
-    /// `status.provisioning.state`, `new` while there is none.
+    /// `status.provisioning.state`, or `new` if it is empty.
     pub stage: String,
-    /// `on` or `off`; empty while that is not known.
+    /// `on` or `off`; empty if unknown.
     pub power: &'static str,
-    /// What its agent does, and how far it is, or did last; empty without one.
+    /// The agent's current or last instruction, with its progress; empty if there is no agent.
     pub agent: String,
-    /// Whether its agent is busy with that.
+    /// Whether the agent is carrying out that instruction.
     pub is_busy: bool,
-    /// What it waits for, or what is wrong; empty when for nothing.
+    /// The event for which the host waits, or its error; empty if there is neither.
     pub waiting_for: String,
-    /// Whether it is where it should be: nothing is on its way, nothing is wrong, and nobody is asked for anything.
+    /// Whether the host is in a state of rest, without an error and without a request to a person.
     pub is_settled: bool,
 }
 
 impl HostSummary {
-    /// Of `host`, whose agent is one of `agents`.
+    /// Describes `host`, whose agent may be among `agents`.
     pub fn of(host: &BareMetalHost, agents: &[Agent]) -> Self {
         let status = host.status.as_ref();
         let stage = status.map_or("", |status| status.provisioning.state.as_str());
@@ -58,18 +58,18 @@ impl HostSummary {
     }
 }
 
-/// Whether the agent runs on the host's machine.
+/// Returns whether the agent runs on the host's machine.
 fn is_of(agent: &Agent, host: &BareMetalHost) -> bool {
     host_of(agent).is_some_and(|known| known == NamespacedName::of(host))
 }
 
-/// What a person has to do at the machine.
+/// Returns the task of a person at the machine, if there is one.
 fn asked(host: &BareMetalHost) -> Option<&str> {
     let condition = host.condition(names::WAITING_FOR_OPERATOR)?;
     (condition.status == "True").then_some(condition.message.as_str())
 }
 
-/// The most urgent first.
+/// Returns the most urgent reason for which the host waits.
 fn waiting_for(host: &BareMetalHost, state: HostState) -> String {
     if host.annotations().contains_key(names::PAUSED) {
         return format!("paused: remove the annotation {}", names::PAUSED);
@@ -97,7 +97,8 @@ fn waiting_for(host: &BareMetalHost, state: HostState) -> String {
     }
 }
 
-/// What an agent does: `writing the image to /dev/vda, 32 %`, or did last, and whether it is busy; empty when it was told nothing yet.
+/// Returns the agent's current instruction (`writing the image to /dev/vda, 32 %`) or its last one, and whether it is busy; empty if it
+/// has no instruction.
 fn work(agent: &Agent) -> (String, bool) {
     let Some(instruction) = &agent.spec.instruction else { return Default::default() };
     let (doing, done) = match Action::from_name(&instruction.action) {
@@ -109,7 +110,7 @@ fn work(agent: &Agent) -> (String, bool) {
         Some(Action::PowerOff) => ("switching off", "switched off"),
         None => (instruction.action.as_str(), instruction.action.as_str()),
     };
-    // What it says of the instruction before is no news of this one.
+    // The progress of an earlier instruction is ignored.
     let progress = agent.status.as_ref().and_then(|status| status.instruction.as_ref());
     let Some(progress) = progress.filter(|progress| progress.id == instruction.id) else {
         return (doing.to_owned(), true);
@@ -129,7 +130,7 @@ fn work(agent: &Agent) -> (String, bool) {
     (doing, true)
 }
 
-/// A number of bytes in two digits or more of a unit: `940 MiB`.
+/// Returns a number of bytes with at least two digits of a unit, for example `940 MiB`.
 pub fn bytes(number: i64) -> String {
     const UNITS: [(&str, i64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match UNITS.iter().find(|(_, size)| number >= 10 * size) {
@@ -202,7 +203,7 @@ mod tests {
         let paused = json!({ "baremetalhost.metal3.io/paused": "" });
         let booting = json!({ "metal.firstlight.dev/booting": "2026-11-22T09:00:00Z" });
         let off = json!({ "online": false, "image": { "url": "http://a/b" } });
-        // Annotations, spec, what the status has beside the stage.
+        // Annotations, spec, and the fields of the status besides the state.
         let cases = [
             (Value::Null, json!({}), "", json!({}), "", false),
             (Value::Null, json!({}), "provisioned", json!({}), "", true),

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What `/etc/firstlight/agent.json` in the initramfs says. Kernel arguments `firstlight.server=URL` (may be repeated) and
-/// `firstlight.token=TOKEN` go before it.
+/// The content of `/etc/firstlight/agent.json` in the initramfs. The kernel arguments `firstlight.server=URL` (may be repeated) take
+/// precedence over `servers`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Configuration {
-    /// Where the server is, tried in this order: `https://ADDRESS:PORT`.
+    /// The URLs of the server, tried in this order: `https://ADDRESS:PORT`.
     pub servers: Vec<String>,
     /// The certificate authority of the server, PEM.
     pub certificate_authority: String,
-    /// Further authorities of servers that images are fetched from over HTTPS, PEM.
+    /// Further certificate authorities for images that are fetched over HTTPS, PEM.
     pub image_authorities: String,
-    /// Names of kernel modules that are loaded although no device asks for them.
+    /// Names of kernel modules that are loaded even if no device needs them.
     pub modules: Vec<String>,
 }

@@ -2,25 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The first word of an agent.
+/// The body of an enrolment: the identity of the machine.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Enrolment {
-    /// The one-time token of the kernel arguments, when there was one.
+    /// The one-time token of the kernel arguments, if there was one.
     pub token: Option<String>,
-    /// MAC address of the interface that this connection goes out of, lower case with colons.
+    /// The MAC address of the interface that this connection uses, in lower case with colons.
     pub boot_mac_address: String,
-    /// MAC addresses of all interfaces.
+    /// The MAC addresses of all interfaces.
     pub mac_addresses: Vec<String>,
-    /// `system-uuid` of the machine's SMBIOS, lower case.
+    /// The `system-uuid` of the machine's SMBIOS, in lower case.
     pub system_uuid: Option<String>,
-    /// Serial number of the machine's SMBIOS.
+    /// The serial number of the machine's SMBIOS.
     pub serial_number: Option<String>,
-    /// `/proc/sys/kernel/random/boot_id`: another one after each start.
+    /// `/proc/sys/kernel/random/boot_id`, which differs after each start.
     pub boot_id: String,
-    /// Version of the program.
+    /// The version of the program.
     pub version: String,
-    /// The endorsement key of the machine's TPM, when it has one.
+    /// The endorsement key of the machine's TPM, if it has one.
     pub endorsement: Option<Endorsement>,
 }
 
@@ -28,9 +28,9 @@ pub struct Enrolment {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Endorsement {
-    /// Its public area (`TPMT_PUBLIC`), hexadecimal.
+    /// The public area of the key (`TPMT_PUBLIC`), hexadecimal.
     pub key: String,
-    /// The secret of the [`Challenge`], hexadecimal.
+    /// The secret of the [`Challenge`], hexadecimal; empty in a request for a challenge.
     pub proof: String,
 }
 
@@ -40,7 +40,7 @@ pub struct Endorsement {
 pub struct Challenge {
     /// The credential (`TPM2B_ID_OBJECT` without its length), hexadecimal.
     pub credential: String,
-    /// What its key is made of (`TPM2B_ENCRYPTED_SECRET` without its length), hexadecimal.
+    /// The encrypted seed of the credential's keys (`TPM2B_ENCRYPTED_SECRET` without its length), hexadecimal.
     pub secret: String,
 }
 
@@ -48,8 +48,8 @@ pub struct Challenge {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Enrolled {
-    /// Name of the Agent object.
+    /// The name of the Agent object.
     pub name: String,
-    /// Seconds between two reports when there is nothing new; a machine that is silent for three of them is told so.
+    /// Seconds between two reports if there is nothing new.
     pub report_seconds: u64,
 }

@@ -1,11 +1,11 @@
 //! Bytes as text.
 
-/// Bytes as hexadecimal digits.
+/// Returns the bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of hexadecimal digits; `None` when they are none.
+/// Returns the bytes of hexadecimal digits; `None` if the text is invalid.
 pub fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -2,35 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the agent is to do next.
+/// The next instruction for an agent.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Instruction {
-    /// Another one for each instruction of a machine.
+    /// The identifier, which is unique among the instructions of a machine.
     pub id: String,
-    /// What to do.
+    /// The action to carry out.
     pub action: Action,
 }
 
-/// An instruction's action. All but `Wait` can be given again after a failure.
+/// The action of an instruction. Every action except `Wait` can be given again after a failure.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(tag = "type")]
 pub enum Action {
-    /// Stay there, say that you live.
+    /// Do nothing but report regularly.
     Wait,
     /// Report the inventory.
     Inspect,
-    /// Make disks empty.
+    /// Erase the disks.
     #[serde(rename_all = "camelCase")]
     Clean {
-        /// How thoroughly.
+        /// How thoroughly the disks are erased.
         erase: Erase,
     },
     /// Write an image to the root disk.
     Deploy(Box<Deployment>),
-    /// End what runs and restart the machine.
+    /// End the running work and restart the machine.
     Restart,
-    /// End what runs and switch the machine off.
+    /// End the running work and switch the machine off.
     PowerOff,
 }
 
@@ -61,24 +61,24 @@ impl Action {
     }
 }
 
-/// What is written to the root disk.
+/// The content for the root disk.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Deployment {
     /// The image.
     pub image: Image,
-    /// Which disk.
+    /// The hints that choose the disk.
     pub root_device_hints: RootDeviceHints,
     /// Whether `/agent/v1/config-drive` has files for a partition `config-2`.
     pub config_drive: bool,
 }
 
-/// How thoroughly disks are made empty.
+/// How thoroughly disks are erased.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// Partition tables and the signatures of file systems, RAID and LVM, at both ends of each disk and of each partition.
     Metadata,
-    /// Everything, by the fastest way that the device has: format, discard, secure erase, zeros.
+    /// The whole disk, by the fastest way that the device supports: format, discard, secure erase, zeros.
     Everything,
 }
 
@@ -96,17 +96,18 @@ impl Erase {
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Image {
-    /// `http` or `https`.
+    /// The URL, with the scheme `http` or `https`.
     pub url: String,
-    /// The sum itself, or the URL of a file of sums.
+    /// The checksum, or the URL of a file of checksums.
     pub checksum: String,
-    /// `md5`, `sha256`, `sha512`, or `auto` and empty: told by the length.
+    /// `md5`, `sha256` or `sha512`; `auto` or empty: the length of the checksum decides.
     pub checksum_type: String,
-    /// `raw` or `qcow2`; either may be compressed with gzip, xz or zstd, which is told by its first bytes. Empty: told by the first bytes.
+    /// `raw` or `qcow2`; empty: the first bytes decide. A raw image may be compressed with gzip, xz or zstd, which the first bytes
+    /// show.
     pub format: String,
 }
 
-/// Which disk is the root disk: all that are given must hold (`BareMetalHost.spec.rootDeviceHints`).
+/// The hints that choose the root disk: all given hints must hold (`BareMetalHost.spec.rootDeviceHints`).
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the fields of Metal3's rootDeviceHints")]

@@ -2,38 +2,38 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent has to tell: that it lives, what it does, what it found.
+/// A report of an agent, which is also its sign of life.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Report {
-    /// How the newest instruction fares.
+    /// The progress of the latest instruction.
     pub instruction: Option<Progress>,
-    /// What the machine has, as `HardwareData.spec.hardware` of Metal3 has it; sent with the end of `Inspect`.
+    /// The inventory of the machine in the format of Metal3's `HardwareData.spec.hardware`, sent with the end of `Inspect`.
     pub inventory: Option<serde_json::Value>,
     /// New lines of the agent's log, oldest first.
     pub log: Vec<String>,
 }
 
-/// How an instruction fares.
+/// The progress of an instruction.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The instruction's id.
+    /// The identifier of the instruction.
     pub id: String,
-    /// Where it stands.
+    /// The state of the instruction.
     pub state: State,
-    /// What is being done, or what went wrong, where, and what to do about it.
+    /// The current step, or the error with its place and how to fix it.
     #[serde(default)]
     pub message: String,
-    /// Bytes that are done.
+    /// The bytes done.
     #[serde(default)]
     pub done: u64,
-    /// Bytes that there are in all; 0 when that is not known.
+    /// The total number of bytes; 0 if unknown.
     #[serde(default)]
     pub total: u64,
 }
 
-/// Where an instruction stands.
+/// The state of an instruction.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum State {
@@ -62,6 +62,6 @@ impl State {
 #[derive(Serialize, Deserialize, Clone, Default, PartialEq)]
 #[serde(transparent)]
 pub struct ConfigDrive {
-    /// Path to content.
+    /// The content of each file by its path.
     pub files: std::collections::BTreeMap<String, String>,
 }

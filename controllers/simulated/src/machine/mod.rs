@@ -1,4 +1,4 @@
-//! DevMachine: a simulated machine, its node, and for a control plane its static pods.
+//! The DevMachine controller: a simulated machine, its Node, and for a control plane its static Pods.
 
 pub mod plan;
 
@@ -27,11 +27,11 @@ use crate::workload::objects::{Host, provider_id};
 use crate::workload::{Authorities, Workload};
 use machinery::hash::fnv1a_64;
 
-/// The conditions that this controller writes.
+/// Conditions that this controller owns.
 const OWNED: &[&str] =
     &["Ready", "Paused", "VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned"];
 
-/// Starts the controller.
+/// Starts the DevMachine controller.
 pub fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevMachine>();
     let machines = manager.objects::<Machine>();
@@ -81,7 +81,7 @@ struct DevMachineReconciler {
     manager: Manager,
 }
 
-/// What a reconcile has read.
+/// The objects that a reconcile works on.
 struct Gathered {
     read: Arc<DevMachine>,
     machine: Arc<Machine>,
@@ -134,7 +134,7 @@ fn observed(gathered: &Gathered) -> Observed<'_> {
     }
 }
 
-/// Puts the plan into the object.
+/// Writes the plan into the DevMachine.
 fn write_down(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, now: DateTime<Utc>) {
     for condition in &plan.conditions {
         let mut condition = condition.clone();
@@ -159,7 +159,7 @@ fn write_down(wanted: &mut DevMachine, plan: &Plan, control_plane: bool, now: Da
 }
 
 impl DevMachineReconciler {
-    /// `None` where there is nothing to do: the object is gone, or has no Machine or Cluster yet.
+    /// Reads the objects; `None` if the DevMachine does not exist, or has no Machine or Cluster yet.
     async fn gather(&self, request: &Request) -> Result<Option<Gathered>> {
         let Some(read) = self.objects.get(request) else { return Ok(None) };
         let Some(machine_name) = owner_name(read.as_ref(), "Machine") else { return Ok(None) };
@@ -175,7 +175,7 @@ impl DevMachineReconciler {
         Ok(Some(Gathered { read, machine, cluster, key, workload, control_plane }))
     }
 
-    /// Starts what the plan says.
+    /// Starts the parts that the plan says run.
     async fn run(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
         if plan.running.is_empty() {
             return Ok(());
@@ -217,7 +217,7 @@ impl DevMachineReconciler {
             .map_err(|error| Error::failed(format!("Secret {key} holds no certificate authority: {error}")))
     }
 
-    /// Marks the Machine as started once, so that it starts at once wherever this cluster is simulated next.
+    /// Marks the Machine as started, so that it starts without delay after a restart or a move.
     async fn remember_start(&self, gathered: &Gathered, plan: &Plan) -> Result<()> {
         let last = if gathered.control_plane { Part::ApiServer } else { Part::Node };
         if !plan.running.contains(&last) || annotation(gathered.machine.as_ref(), BOOTSTRAPPED).is_some() {
@@ -228,7 +228,7 @@ impl DevMachineReconciler {
         self.machines.merge(&key, None, patch).await.map(drop)
     }
 
-    /// Opens the cluster to clients when all machines that run are there.
+    /// Opens the cluster to clients once all its provisioned machines run.
     fn open(&self, gathered: &Gathered) {
         let Some(workload) = gathered.workload.as_ref() else { return };
         let provisioned = |machine: &&Arc<DevMachine>| {

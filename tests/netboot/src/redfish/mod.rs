@@ -1,8 +1,9 @@
-//! A Redfish service that can be told to go wrong.
+//! A Redfish test service with configurable faults.
 //!
-//! [`Service`] answers for one [`Machine`], as sushy-tools and services of machines do: tags, offered values, tasks, and what is
-//! particular about Dell, HPE and Supermicro ([`Behaviour`]). [`Order`]s make it fail: at which request, how, and how often.
-//! [`Service::serve`] speaks over any stream, [`Service::listen`] at a port, [`Wire`] inside of a test.
+//! [`Service`] serves one [`Machine`] like sushy-tools and real BMCs: entity tags, allowed values, tasks, and
+//! the peculiarities of Dell, HPE and Supermicro ([`Behaviour`]). [`Order`]s make it fail: at which request,
+//! how, and how often. [`Service::serve`] works over any stream, [`Service::listen`] on a port, [`Wire`]
+//! inside of a test.
 
 #![allow(clippy::unwrap_used, reason = "a part of tests, which may panic")]
 

@@ -2,59 +2,59 @@
 
 use serde_json::Value;
 
-/// What goes wrong.
+/// A fault of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// This status, with an error in Redfish's form.
+    /// A response with this status and an error in Redfish's format.
     Status(u16),
-    /// 503, with the seconds of its `Retry-After`.
+    /// A 503 response, with the seconds of its `Retry-After`.
     Busy(Option<u64>),
-    /// No answer, ever.
+    /// No response, ever.
     Silent,
-    /// 200 and a page of HTML.
+    /// A 200 response with an HTML page.
     Garbage,
-    /// The connection ends without an answer.
+    /// The connection ends without a response.
     Drop,
-    /// Says that it was done, and does not do it.
+    /// A successful response without any effect.
     Ignore,
-    /// The answer, with this at a pointer in place of what is true.
+    /// The normal response with the value at a JSON pointer replaced.
     Lie(&'static str, Value),
 }
 
-/// A fault that is to happen.
+/// A fault for certain requests.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// `GET`, `PATCH` …
+    /// The method, `GET`, `PATCH` and so on.
     pub method: &'static str,
-    /// How the path ends.
+    /// Suffix of the path.
     pub path: &'static str,
-    /// How often; `usize::MAX` for always.
+    /// How often the fault occurs; `usize::MAX` for always.
     pub times: usize,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
 /// How a service differs from a plain one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Behaviour {
-    /// `Dell`, `HPE`, `Supermicro`: with their extensions.
+    /// The vendor whose extensions it has: `Dell`, `HPE` or `Supermicro`.
     pub vendor: Option<&'static str>,
-    /// Basic authentication is switched off.
+    /// Whether basic authentication is disabled.
     pub sessions_only: bool,
-    /// Writes are answered by 202 and a task.
+    /// Whether writes are answered by 202 and a task.
     pub tasks: bool,
-    /// The offered reset types are in an ActionInfo.
+    /// Whether the allowed reset types are in an ActionInfo.
     pub action_info: bool,
-    /// Virtual media is inserted by PATCH.
+    /// Whether virtual media is inserted by PATCH.
     pub media_by_patch: bool,
-    /// InsertMedia wants TransferProtocolType and TransferMethod.
+    /// Whether InsertMedia requires TransferProtocolType and TransferMethod.
     pub media_wants_transfer: bool,
-    /// `Once` is shown as `Continuous`, as sushy-tools does.
+    /// Whether `Once` is reported as `Continuous`, as in sushy-tools.
     pub once_is_continuous: bool,
-    /// `Continuous` is refused.
+    /// Whether `Continuous` is refused.
     pub no_continuous: bool,
-    /// Tags are weak, and only strong ones are taken back.
+    /// Whether entity tags are weak, while only strong ones are accepted in conditions.
     pub weak_tags: bool,
-    /// There is no UEFI HTTP boot.
+    /// Whether UEFI HTTP boot is not supported.
     pub no_http_boot: bool,
 }

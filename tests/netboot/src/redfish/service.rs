@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::machine::{Machine, Start};
 use super::orders::{Behaviour, Fault, Order};
 
-/// What the service holds.
+/// The state of the service.
 pub(super) struct State {
     pub(super) user: String,
     pub(super) password: String,
@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) requests: Vec<String>,
 }
 
-/// The service.
+/// The Redfish service.
 pub struct Service {
     pub(super) behaviour: Behaviour,
     pub(super) machine: Arc<dyn Machine>,
@@ -35,7 +35,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service for a machine, with a user `admin` and the password `correct horse`.
+    /// Creates a service for a machine, with the user `admin` and the password `correct horse`.
     pub fn new(machine: Arc<dyn Machine>, behaviour: Behaviour) -> Arc<Self> {
         let state = State {
             user: "admin".to_owned(),
@@ -66,44 +66,44 @@ impl Service {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has something go wrong.
+    /// Adds a fault.
     pub fn order(&self, order: Order) {
         self.state().orders.push(order);
     }
 
-    /// Nothing goes wrong any more.
+    /// Removes all faults.
     pub fn clear_orders(&self) {
         self.state().orders.clear();
     }
 
-    /// From now on the password is another one; sessions end.
+    /// Changes the password and ends all sessions.
     pub fn set_password(&self, password: &str) {
         let mut state = self.state();
         state.password = password.to_owned();
         state.sessions.clear();
     }
 
-    /// What was asked for, since the last time: `GET /redfish/v1`.
+    /// Returns the requests since the last call, each as `GET /redfish/v1`.
     pub fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state().requests)
     }
 
-    /// The image that is inserted.
+    /// Returns the URL of the inserted image.
     pub fn media(&self) -> Option<String> {
         self.state().media.clone()
     }
 
-    /// How many sessions there are.
+    /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.state().sessions.len()
     }
 
-    /// The settings of the firmware that the next start brings.
+    /// Returns the firmware settings that take effect at the next start.
     pub fn pending(&self) -> Value {
         self.state().pending.clone()
     }
 
-    /// The fault that was ordered for a request.
+    /// Returns the fault for a request, if any.
     pub(super) fn fault(&self, method: &str, path: &str) -> Option<Fault> {
         let mut state = self.state();
         let fits = |order: &Order| order.times > 0 && order.method == method && path.ends_with(order.path);
@@ -112,7 +112,7 @@ impl Service {
         Some(order.fault.clone())
     }
 
-    /// How the machine starts now. What holds for one start is over with it.
+    /// Returns the boot settings for a start now, and resets one-time settings.
     pub(super) fn start(&self) -> Start {
         let mut state = self.state();
         let text = |state: &State, name: &str| state.boot[name].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `metal`: bare metal hosts.
+//! The commands of `metal`, for bare metal hosts.
 
 pub mod approve;
 pub mod assets;
@@ -51,10 +51,10 @@ pub struct HostOptions {
     pub target: TargetOptions,
 }
 
-/// Runs it.
+/// Runs a command of `metal`.
 ///
 /// # Errors
-/// What each says.
+/// The errors of the command.
 pub async fn run(metal: Metal) -> Result<()> {
     match metal {
         Metal::Hosts(options) => hosts::run(&options).await,
@@ -67,7 +67,7 @@ pub async fn run(metal: Metal) -> Result<()> {
     }
 }
 
-/// What a server answered, without what only programs need.
+/// Returns the message of an API error, without the parts for programs.
 fn reason(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),

@@ -1,4 +1,4 @@
-//! `init list-images`, and `init`, which is not there yet.
+//! `init list-images`, and `init` itself, which is not implemented.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -68,10 +68,10 @@ pub struct Providers {
     addon: Vec<String>,
 }
 
-/// Runs it.
+/// Runs `init list-images`.
 ///
 /// # Errors
-/// A provider that is not known, or whose components cannot be read; `init` itself.
+/// A provider is unknown, or its components cannot be read; always for `init` itself.
 pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
     let Some(InitCommand::ListImages(options)) = options.command else { return later::not_yet("init") };
     let providers = options.providers;

@@ -1,4 +1,4 @@
-//! clusterctl's verbs. One file a verb, with its options.
+//! clusterctl's verbs, each in a file with its options.
 
 mod config;
 mod convert;
@@ -71,13 +71,13 @@ pub enum Alpha {
     Rollout(rollout::Rollout),
 }
 
-/// What the verbs work with.
+/// The dependencies of the verbs.
 pub struct Tools {
     /// clusterctl's configuration.
     pub configuration: Configuration,
-    /// Gets files from repositories.
+    /// The client of provider repositories.
     pub fetcher: Fetcher,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -94,7 +94,7 @@ impl Tools {
 /// Runs a verb.
 ///
 /// # Errors
-/// What the verb says.
+/// The errors of the verb.
 pub async fn run(verb: Verb, options: &GlobalOptions) -> anyhow::Result<()> {
     let tools = Tools::new(options).await?;
     match verb {

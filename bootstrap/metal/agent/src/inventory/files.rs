@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The files of a machine.
+/// The files of a machine, below a root folder.
 pub(crate) struct Files(pub(super) PathBuf);
 
 impl Files {
@@ -10,7 +10,7 @@ impl Files {
         self.0.join(path)
     }
 
-    /// A file's text without blanks at its ends; `None` when it is missing, empty, or no text.
+    /// Returns the trimmed text of a file; `None` if the file is missing, unreadable or empty.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         text(&self.path(path))
     }
@@ -20,7 +20,7 @@ impl Files {
     }
 }
 
-/// As [`Files::text`].
+/// Returns the trimmed text of a file, like [`Files::text`].
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -28,7 +28,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =

@@ -1,6 +1,6 @@
-//! What the machine has, in the form of Metal3's `HardwareData.spec.hardware`.
+//! The inventory of the machine, in the format of Metal3's `HardwareData.spec.hardware`.
 //!
-//! All of it is read from files below a root folder (`/sys`, `/proc`), so that recorded trees test it.
+//! All data are read from files below a root folder (`/sys`, `/proc`), so that tests can use recorded trees.
 
 mod addresses;
 pub mod disks;
@@ -19,7 +19,7 @@ pub use nics::Known;
 
 use files::Files;
 
-/// The inventory of the machine whose files are below `root`.
+/// Returns the inventory of the machine whose files are below `root`.
 pub fn inventory(root: &Path, known: &Known) -> Value {
     let files = Files(root.to_owned());
     let dmi = |name: &str| files.text(&format!("sys/class/dmi/id/{name}"));
@@ -39,7 +39,7 @@ pub fn inventory(root: &Path, known: &Known) -> Value {
     }))
 }
 
-/// Whether the machine whose files are below `root` says that it is a virtual one. Not all of those say it.
+/// Returns whether the machine whose files are below `root` reports that it is virtual. Not all virtual machines do.
 pub fn is_virtual(root: &Path) -> bool {
     processor::is_virtual(&Files(root.to_owned()))
 }
@@ -51,7 +51,7 @@ fn hostname(files: &Files) -> String {
         .unwrap_or_else(|| "localhost".into())
 }
 
-/// Leaves out what is not known.
+/// Removes unknown (null) fields.
 fn without_empty(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

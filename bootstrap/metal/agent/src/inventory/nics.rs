@@ -1,4 +1,4 @@
-//! The machine's network interfaces.
+//! Describes the machine's network interfaces.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,18 +10,18 @@ use super::files::{Files, text};
 use crate::network::interfaces;
 use crate::network::lldp::Neighbour;
 
-/// What is known of the network beyond the files.
+/// Data about the network that are not in the files.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Name of an interface, and its IPv4 address.
+    /// The IPv4 addresses, with the names of their interfaces.
     pub addresses: Vec<(String, Ipv4Addr)>,
-    /// The interface that the machine was started from.
+    /// The MAC address of the interface that the machine booted from.
     pub boot: Option<[u8; 6]>,
-    /// What is at the other end of the cables, by the interfaces' numbers in the kernel.
+    /// The switches at the other ends of the cables, by interface index.
     pub neighbours: BTreeMap<u32, Neighbour>,
 }
 
-/// `nics` of Metal3's hardware details: an entry for each address, or one without any.
+/// Returns `nics` of Metal3's hardware details: an entry for each address, or one entry for an interface without addresses.
 pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
     let mut found = Vec::new();
     for link in interfaces(&files.path("sys/class/net")) {
@@ -38,7 +38,7 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
             "name": link.name,
             "mac": link.mac_text(),
             "model": (!model.is_empty()).then_some(model),
-            // An interface without a cable says -1, or nothing.
+            // An interface without a link has the speed -1 or none.
             "speedGbps": read("speed").and_then(|megabits| megabits.parse::<u32>().ok()).filter(|m| *m != u32::MAX).map(|m| m / 1000),
             "pciAddress": pci(&place),
             "pxe": known.boot == Some(link.mac),
@@ -67,14 +67,14 @@ pub fn nics(files: &Files, known: &Known) -> Vec<Value> {
     found
 }
 
-/// The VLANs that a switch offers; `None` when it names none.
+/// Returns the VLANs that a switch announces; `None` if it announces none.
 fn vlans(switch: &Neighbour) -> Option<Vec<Value>> {
     let vlans =
         switch.vlans.iter().map(|(id, name)| json!({"id": id, "name": (!name.is_empty()).then_some(name)}));
     (!switch.vlans.is_empty()).then(|| vlans.collect())
 }
 
-/// The first IPv6 address of an interface that leads off the wire.
+/// Returns the first IPv6 address of an interface that is not link-local.
 fn of_version_6(files: &Files, interface: &str) -> Option<Ipv6Addr> {
     let text = files.text("proc/net/if_inet6")?;
     text.lines().find_map(|line| {

@@ -9,24 +9,24 @@ use tokio::sync::watch;
 use super::links::Link;
 use crate::journal::Journal;
 
-/// An interface that has an address.
+/// An interface with an address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attached {
-    /// Which one.
+    /// The interface.
     pub link: Link,
-    /// Its address.
+    /// The IPv4 address.
     pub address: Ipv4Addr,
 }
 
-/// What tells of interfaces as they get their addresses, the one that the firmware booted from first.
+/// The list of interfaces with addresses as it grows; the one that the firmware booted from comes first.
 pub type Network = watch::Receiver<Vec<Attached>>;
 
-/// What asking for addresses needs.
+/// The dependencies of the network tasks.
 #[derive(Clone)]
 pub struct Tools {
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Transactions' numbers, and when to ask again.
+    /// The source of transaction identifiers and of jitter.
     pub random: Random,
     /// The log.
     pub journal: Journal,

@@ -7,55 +7,55 @@ use dhcp::{Kind, MacAddress, Options, Packet, options};
 /// The largest message that is sent.
 const MESSAGE_BYTES_MAX: usize = 1472;
 
-/// Whom a client asks for what.
+/// A message of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Told back in the answer.
+    /// The transaction identifier, which the answer repeats.
     pub transaction: u32,
-    /// Of the interface that asks.
+    /// The MAC address of the interface.
     pub mac: [u8; 6],
-    /// Seconds since the first question.
+    /// Seconds since the first message of the exchange.
     pub seconds: u16,
-    /// The offer that is taken: its address and its server. Without one the message is a `DISCOVER`.
+    /// The accepted offer: its address and its server. If this and `keep` are `None`, the message is a `DISCOVER`.
     pub offer: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// The address that the client has and wants to keep.
+    /// The address that the client has and renews.
     pub keep: Option<Ipv4Addr>,
 }
 
-/// What a server says.
+/// A message of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What it is.
+    /// The message type.
     pub kind: Kind,
-    /// Which server.
+    /// The address of the server.
     pub server: Ipv4Addr,
-    /// The address, and what belongs to it.
+    /// The address with its parameters.
     pub lease: Lease,
 }
 
-/// An address, and what belongs to it.
+/// An address with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lease {
     /// The address.
     pub address: Ipv4Addr,
-    /// Bits of the network's part.
+    /// The length of the network's prefix in bits.
     pub prefix: u8,
-    /// For what is not on this network.
+    /// The default router.
     pub router: Option<Ipv4Addr>,
-    /// Destination, bits of its network, router; they go in place of `router` (RFC 3442).
+    /// Routes as (destination, prefix length, router), which replace `router` (RFC 3442).
     pub routes: Vec<(Ipv4Addr, u8, Ipv4Addr)>,
-    /// Servers for names.
+    /// DNS servers.
     pub name_servers: Vec<Ipv4Addr>,
-    /// Where short names are looked up.
+    /// The search domain.
     pub domain: Option<String>,
-    /// Bytes of a packet.
+    /// The MTU of the network in bytes.
     pub mtu: Option<u16>,
-    /// How long it holds.
+    /// The lease time in seconds.
     pub seconds: u32,
 }
 
 impl Request {
-    /// The message's bytes.
+    /// Returns the message as bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let asks = self.offer.is_some() || self.keep.is_some();
         let mut asked = Options::default();
@@ -96,7 +96,7 @@ impl Request {
     }
 }
 
-/// Reads an answer to the question `transaction` of the interface `mac`; `None` for everything else.
+/// Reads an answer to the message `transaction` of the interface `mac`; `None` for any other message.
 pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
     let packet = Packet::read(message).ok()?;
     let is_for_us = packet.reply && packet.transaction == transaction && packet.mac.0 == mac;
@@ -118,7 +118,7 @@ pub fn read(message: &[u8], transaction: u32, mac: [u8; 6]) -> Option<Answer> {
             .and_then(|value| Some(u32::from_be_bytes(value.try_into().ok()?)))
             .unwrap_or(600),
     };
-    // A server that gives only names of boot files (proxy DHCP) offers no address.
+    // A proxy DHCP server sends only names of boot files, and offers no address.
     if packet.kind != Kind::Refuse && lease.address.is_unspecified() {
         return None;
     }
@@ -140,7 +140,7 @@ fn domain(bytes: &[u8]) -> Option<String> {
     (plain && !text.is_empty()).then(|| text.to_owned())
 }
 
-/// Classless static routes (RFC 3442): bits, the significant bytes of the destination, router.
+/// Parses classless static routes (RFC 3442): prefix length, the significant bytes of the destination, router.
 fn routes(mut rest: &[u8]) -> Vec<(Ipv4Addr, u8, Ipv4Addr)> {
     let mut found = Vec::new();
     while let Some((&bits, after)) = rest.split_first() {

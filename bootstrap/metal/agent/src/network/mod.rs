@@ -1,4 +1,4 @@
-//! The machine's network: every wired interface comes up and asks for an address; whichever leads to the server is used.
+//! The machine's network: every wired interface is activated and obtains an address; the agent uses the one that reaches the server.
 
 mod attached;
 mod client;

@@ -1,4 +1,4 @@
-//! An instruction being carried out.
+//! The execution of an instruction.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use super::disks;
 use super::task::{Machine, Task};
 use crate::inventory::{Known, inventory, is_virtual};
 
-/// A restart does not wait longer than this for the server to know of it.
+/// The longest time that a restart waits for the server to receive the last report.
 const TELL_TIME: Duration = Duration::from_secs(5);
 
-/// An instruction being carried out.
+/// A running instruction.
 pub struct Job {
     task: Task,
     work: JoinHandle<()>,
 }
 
 impl Job {
-    /// Starts it.
+    /// Starts the instruction in a task of its own.
     pub fn start(instruction: Instruction, machine: Machine) -> Self {
         let task = Task::new(instruction.id, machine.reporter.clone());
         let of_work = task.clone();
@@ -34,7 +34,7 @@ impl Job {
                 journal.line(format!("{name}: begins"));
             }
             of_work.set(State::Running, "", 0, 0, None);
-            // Its own task, so that a panic is a failure of this instruction and of nothing else.
+            // A task of its own, so that a panic only fails this instruction.
             let (inner, action) = (of_work.clone(), instruction.action);
             let done = tokio::spawn(async move { carry_out(action, &inner, &machine).await }).await;
             match done.context("internal error").flatten() {
@@ -53,15 +53,15 @@ impl Job {
         Self { task, work }
     }
 
-    /// Of which instruction.
+    /// Returns the identifier of the instruction.
     pub fn id(&self) -> &str {
         self.task.id()
     }
 
-    /// Ends it: after this it writes to no disk.
+    /// Ends the instruction, and waits until it writes to no disk.
     pub async fn end(self) {
         self.task.end();
-        // Its failure is of no interest any more.
+        // The instruction's failure is irrelevant after it was ended.
         let _ = self.work.await;
     }
 }
@@ -77,7 +77,7 @@ fn name(action: &Action) -> &'static str {
     }
 }
 
-/// What there is to say of an instruction that was carried out.
+/// The result of an instruction.
 #[derive(Default)]
 struct Outcome {
     inventory: Option<Value>,
@@ -89,7 +89,7 @@ async fn carry_out(action: Action, task: &Task, machine: &Machine) -> Result<Out
         Action::Wait => Ok(Outcome::default()),
         Action::Inspect => {
             machine.devices.settle().await;
-            // Where there are no cables nobody is waited for.
+            // A virtual machine has no cables, so there are no neighbours to wait for.
             if !is_virtual(Path::new("/")) {
                 machine.neighbours.settle(Path::new("/sys/class/net")).await;
             }

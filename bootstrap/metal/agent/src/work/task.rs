@@ -13,28 +13,28 @@ use crate::network::lldp::Neighbours;
 use crate::network::{Attached, Tools};
 use crate::server::Server;
 
-/// What instructions work with.
+/// The dependencies of instructions.
 #[derive(Clone)]
 pub struct Machine {
-    /// Time, randomness, the log.
+    /// The clock, the source of randomness, the log.
     pub tools: Tools,
     /// The server.
     pub server: Server,
-    /// The interfaces that have addresses.
+    /// The interfaces with addresses.
     pub attached: Vec<Attached>,
-    /// The interface that the machine was started from.
+    /// The MAC address of the interface that the machine booted from.
     pub boot: [u8; 6],
-    /// What is at the other end of the cables.
+    /// The switches at the other ends of the cables.
     pub neighbours: Neighbours,
-    /// Tells when all devices are there.
+    /// Reports when all devices have appeared.
     pub devices: Devices,
-    /// Where progress goes.
+    /// Receives the progress.
     pub reporter: Arc<Reporter>,
-    /// Whom images are fetched from over HTTPS, PEM.
+    /// The certificate authorities of image servers, PEM.
     pub authorities: String,
 }
 
-/// What an instruction tells of itself while it runs, and by which it learns that it is to end.
+/// The handle of a running instruction: reports its progress, and shows whether it must end.
 #[derive(Clone)]
 pub struct Task {
     id: String,
@@ -48,20 +48,20 @@ impl Task {
         Self { id, reporter, ended: Arc::default() }
     }
 
-    /// Of which instruction.
+    /// Returns the identifier of the instruction.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// So many bytes are done, of so many.
+    /// Reports the bytes done and the total.
     pub fn progress(&self, message: &str, done: u64, total: u64) {
         self.set(State::Running, message, done, total, None);
     }
 
-    /// Fails when another instruction has come.
+    /// Fails if another instruction has arrived.
     ///
     /// # Errors
-    /// Then.
+    /// The instruction must end.
     pub fn check(&self) -> Result<()> {
         if self.ended.load(Ordering::Relaxed) {
             bail!("ended by another instruction");

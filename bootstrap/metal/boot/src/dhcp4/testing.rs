@@ -1,10 +1,10 @@
-//! Messages for tests.
+//! DHCP messages for tests.
 
 use std::net::Ipv4Addr;
 
 use dhcp::{Kind, MacAddress, Options, Packet};
 
-/// The first message of a machine.
+/// The discover message of a machine.
 pub fn discover(mac: MacAddress) -> Packet {
     Packet {
         reply: false,

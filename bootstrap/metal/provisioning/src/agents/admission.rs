@@ -14,52 +14,52 @@ use crate::directory::BootToken;
 use crate::fingerprint::fingerprint;
 use crate::limits;
 
-/// A machine that was heard of in this time runs.
+/// A machine that reported within this many seconds counts as running.
 const ALIVE_SECONDS: i64 = 6;
-/// How long a machine that was told a token is not let in without it. Firmware may start it in another way then.
+/// How long a machine that was given a token must show it to enrol. Afterwards its firmware may have started it in another way.
 const TOKEN: Duration = Duration::minutes(15);
 
 /// A machine that asks to be let in: what it says and what is known of it.
 pub struct EnrolRequest<'a> {
-    /// What it says. Nothing of that is a proof but the token.
+    /// The request of the machine. Only its token is a proof.
     pub enrolment: &'a Enrolment,
-    /// The checksum of its certificate.
+    /// The SHA-256 checksum of its certificate.
     pub certificate: &'a str,
-    /// The checksum of the endorsement key of its TPM, which it has proved to have.
+    /// The checksum of the endorsement key of its TPM, if it has proved that it has this TPM.
     pub endorsement: Option<&'a str>,
-    /// Where it speaks from.
+    /// The source address of the request.
     pub address: IpAddr,
-    /// The machine that has this address by its lease.
+    /// The machine that has leased this address.
     pub lease_holder: Option<MacAddress>,
-    /// Whether the machine that it says it is has a lease, of another address.
+    /// Whether the machine that it claims to be has a lease of another address.
     pub is_elsewhere: bool,
-    /// When the machine was heard of last; later than what is written down.
+    /// The time of the machine's last report, which may be later than the recorded time.
     pub heard: Option<DateTime<Utc>>,
-    /// How the machine's firmware started it, where the lease tells.
+    /// The mode in which the firmware started the machine, if its lease shows it.
     pub boot_mode: Option<&'static str>,
-    /// The tokens that this machine was told, and whether somebody has enrolled with them.
+    /// The tokens that this machine was given, each with whether it has been used.
     pub tokens: &'a [(BootToken, bool)],
-    /// The machine of this name is a host.
+    /// Whether the agent of this name belongs to a host.
     pub is_host: bool,
-    /// A person lets the one with this certificate in.
+    /// Whether a person has approved the machine with this certificate.
     pub is_approved: bool,
 }
 
 impl EnrolRequest<'_> {
-    /// The checksum of the token that it shows.
+    /// Returns the checksum of the token that the machine shows.
     fn token(&self) -> Option<String> {
         self.enrolment.token.as_ref().map(|token| fingerprint(token.as_bytes()))
     }
 }
 
-/// What shows that a machine is the one that it is let in as (`status.provenBy`).
+/// The proof by which a machine was identified at its enrolment (`status.provenBy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The one-time token of its start.
     Token,
-    /// Its TPM.
+    /// The endorsement key of its TPM.
     EndorsementKey,
-    /// A person.
+    /// The approval of a person.
     Approval,
 }
 
@@ -77,10 +77,10 @@ impl Proof {
     }
 }
 
-/// Looks whether an enrolment is one at all, before anything is kept of it.
+/// Checks the lengths of an enrolment before anything of it is stored.
 ///
 /// # Errors
-/// [`Refusal::Malformed`]
+/// [`Refusal::Malformed`] if a value is too long or there are too many interfaces.
 pub fn check(said: &Enrolment) -> Result<(), Refusal> {
     let words = [&said.system_uuid, &said.serial_number, &said.token].into_iter().flatten();
     let longest = words.chain([&said.boot_id, &said.version, &said.boot_mac_address]).map(String::len).max();
@@ -97,10 +97,11 @@ pub fn check(said: &Enrolment) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Under which name a machine asks to be let in: that of the interface that it speaks from, which is the one that has leased the address.
+/// Returns the MAC address under which a machine enrols: that of the interface that it boots from, which must also hold the lease of
+/// the address.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] for a MAC address that is none; [`Refusal::Forbidden`] when another machine has the address.
+/// [`Refusal::Malformed`] for an invalid MAC address; [`Refusal::Forbidden`] if another machine has the address.
 pub fn name(
     said: &Enrolment,
     address: IpAddr,
@@ -117,17 +118,17 @@ pub fn name(
     }
 }
 
-/// The interfaces that a machine says are its own.
+/// Returns the MAC addresses that a machine claims as its own.
 pub fn interfaces(said: &Enrolment) -> impl Iterator<Item = MacAddress> + '_ {
     said.mac_addresses.iter().filter_map(|text| text.parse().ok())
 }
 
-/// Whether a machine is let in as `mac`, and what has shown that it is that machine. Without a proof it is nobody's host.
+/// Returns whether a machine may enrol as `mac`, and which proof identifies it. A machine without a proof never becomes a host.
 ///
 /// # Errors
-/// [`Refusal::Forbidden`] when the machine is somewhere else, or already runs with another certificate; [`Refusal::Token`];
-/// [`Refusal::Endorsement`] when the machine is known by another TPM; [`Refusal::Unproven`] when it is a host and nothing shows that it
-/// is this one.
+/// [`Refusal::Forbidden`] if the machine has another address, or already runs with another certificate; [`Refusal::Token`];
+/// [`Refusal::Endorsement`] if the machine is known by another TPM; [`Refusal::Unproven`] if the machine is a host's and shows no
+/// proof.
 pub fn admit(
     request: &EnrolRequest<'_>,
     mac: MacAddress,
@@ -136,10 +137,10 @@ pub fn admit(
 ) -> Result<Option<Proof>, Refusal> {
     let proven_by = known.and_then(|known| Proof::from_name(known.proven_by.as_deref()?));
     let is_known = request.is_host || proven_by.is_some();
-    // What a machine showed that proved nothing else keeps nobody out.
+    // An endorsement key is pinned only with another proof; an unproven one must not lock the real machine out.
     let pinned = known.filter(|_| is_known).and_then(|known| known.endorsement_key_sha256.as_deref());
     if let Some(pinned) = pinned {
-        // Who has the TPM is the machine, whatever became of its certificate.
+        // The TPM identifies the machine, even if its certificate has changed.
         let is_own = request.endorsement == Some(pinned);
         return if is_own { Ok(Some(Proof::EndorsementKey)) } else { Err(other_tpm(mac, request)) };
     }
@@ -157,7 +158,7 @@ pub fn admit(
         may_be_unproven(request, mac, is_known)?;
     }
     let is_another = certificate.is_some_and(|certificate| certificate != request.certificate);
-    // Nobody whose word alone is known keeps the machine itself out.
+    // A machine that enrolled without a proof must not lock the real machine out.
     if !is_another || (proof.is_some() && !is_known) {
         return Ok(proof);
     }
@@ -175,7 +176,8 @@ pub fn admit(
     Ok(proof)
 }
 
-/// A machine that shows nothing may be looked at by a person, but takes no place that is another one's.
+/// Refuses a machine without a proof if it would take the place of a host or of a machine with a lease. Otherwise it may enrol, so that
+/// a person can look at it.
 fn may_be_unproven(request: &EnrolRequest<'_>, mac: MacAddress, is_known: bool) -> Result<(), Refusal> {
     let has_lease = request.lease_holder.is_some();
     if request.is_host {
@@ -219,7 +221,7 @@ fn token(request: &EnrolRequest<'_>, now: DateTime<Utc>) -> Result<bool, Refusal
     }
 }
 
-/// Whether the same has been written down a moment ago.
+/// Returns whether the same enrolment was written less than [`limits::ENROLLED_AGAIN`] ago.
 pub fn is_again(
     request: &EnrolRequest<'_>,
     proof: Option<Proof>,
@@ -235,7 +237,7 @@ pub fn is_again(
     })
 }
 
-/// The status of a machine that has enrolled, as a merge. What an earlier start left behind of its instruction and log goes.
+/// Returns the status of a machine that has enrolled, as a merge patch. Instruction and log of an earlier start are removed.
 pub fn enrolled(
     request: &EnrolRequest<'_>,
     mac: MacAddress,
@@ -260,7 +262,7 @@ pub fn enrolled(
     if let Some(mode) = request.boot_mode {
         status["bootMode"] = mode.into();
     }
-    // A token that was used stays used, though the machine starts without one afterwards.
+    // A used token stays used, even if the machine later starts without one, so the field is never reset.
     if let Some(token) = request.token() {
         status["bootTokenSHA256"] = token.into();
     }
@@ -270,7 +272,7 @@ pub fn enrolled(
     }) {
         status["instruction"] = Value::Null;
         status["log"] = Value::Null;
-        // What was found belongs to the one that found it.
+        // A machine without a proof must not inherit the hardware details that another machine reported.
         if proof.is_none() {
             status["hardware"] = Value::Null;
         }
@@ -278,7 +280,7 @@ pub fn enrolled(
     json!({ "status": status })
 }
 
-/// A word, without what a terminal would act on.
+/// Returns the text without control characters, which a terminal would act on.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

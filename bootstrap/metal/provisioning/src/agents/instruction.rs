@@ -3,7 +3,8 @@
 use agent_protocol::Instruction;
 use schemas::netboot::Agent;
 
-/// The instruction for the machine as it runs now; `None` when there is none, or when it was meant for an earlier start.
+/// Returns the instruction for the current start of the machine, or `None` if there is no instruction or it was meant for an earlier
+/// start.
 pub fn instruction(agent: &Agent) -> Option<Instruction> {
     let stored = agent.spec.instruction.as_ref()?;
     let running = agent.status.as_ref().and_then(|status| status.boot_id.as_deref());
@@ -17,7 +18,8 @@ pub fn instruction(agent: &Agent) -> Option<Instruction> {
     instruction
 }
 
-/// Whether an agent that has done the instruction `after` has it already. Agents leave out what would have to be escaped in a query.
+/// Returns whether the instruction `id` is the one that the agent last finished (`after`). Agents omit characters that a query would
+/// have to escape.
 pub fn is_same(id: &str, after: &str) -> bool {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_ascii_alphanumeric() || "-._~".contains(*c)).collect()

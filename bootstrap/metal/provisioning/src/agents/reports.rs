@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use crate::limits;
 
-/// Seconds between two reports of an agent that has nothing new.
+/// Seconds between two reports of an agent that has nothing new to report.
 pub const REPORT_SECONDS: u64 = 5;
-/// How often it is written down that an agent lives, when nothing else is new.
+/// How often `status.lastSeenTime` is written when nothing else has changed.
 const HEARTBEAT: Duration = Duration::seconds(10);
-/// How often progress and lines of the log are written down.
+/// How often progress and log lines are written.
 const PROGRESS: Duration = Duration::seconds(1);
-/// Lines of the log, and characters of a line, that are kept.
+/// The log lines, and the characters of a line, that are kept.
 const LOG_LINES: usize = 100;
 const LOG_LINE: usize = 1000;
 
-/// What a machine reported and what of it was written down.
+/// The latest report of a machine, and how much of it has been written to the API.
 #[derive(Clone, Debug, Default)]
 pub struct Reported {
     log: VecDeque<String>,
@@ -33,13 +33,13 @@ pub struct Reported {
     written: Option<DateTime<Utc>>,
     heard: Option<DateTime<Utc>>,
     is_new: bool,
-    /// When the writes that did not wait were counted from, and how many they are.
+    /// The start of the period in which urgent writes are counted, and their number since then.
     urgent: (Option<DateTime<Utc>>, u32),
     hardware: Option<HardwareDetails>,
 }
 
 impl Reported {
-    /// Begins with what is written down already: after a start of the server an instruction keeps its times, and the log its lines.
+    /// Starts from the recorded status, so that an instruction keeps its times and the log its lines when the server restarts.
     pub fn from_status(status: &AgentStatus) -> Self {
         let time = |text: &Option<String>| text.as_deref().and_then(parse_rfc3339);
         let instruction = status.instruction.as_ref();
@@ -59,11 +59,11 @@ impl Reported {
         }
     }
 
-    /// Takes in a report; the status as a merge, when it is time to write it down. What is not written now is written with a later one:
-    /// agents report at least every [`REPORT_SECONDS`].
+    /// Takes in a report, and returns the status as a merge patch if it is due to be written. Data that is not written now is written
+    /// with a later report: agents report at least every [`REPORT_SECONDS`].
     ///
     /// # Errors
-    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for more than there is room for.
+    /// [`Refusal::Malformed`] for an inventory that Metal3 could not read, and for an instruction identifier that is too long.
     pub fn take(
         &mut self,
         report: Report,
@@ -112,7 +112,7 @@ impl Reported {
         Ok(Some(json!({ "status": status })))
     }
 
-    /// Drops the oldest lines of the log that there is no room for.
+    /// Drops the oldest log lines beyond [`LOG_LINES`] and beyond `room` bytes.
     fn shorten(&mut self, room: usize) {
         let mut bytes = 0;
         let fits = self.log.iter().rev().take(LOG_LINES).take_while(|line| {
@@ -123,7 +123,7 @@ impl Reported {
         self.log.drain(..self.log.len() - kept);
     }
 
-    /// Whether there is another write that does not wait.
+    /// Returns whether another urgent write is allowed in this period.
     fn take_turn(&mut self, now: DateTime<Utc>) -> bool {
         let (since, count) = &mut self.urgent;
         if since.is_none_or(|since| now - since >= HEARTBEAT) {
@@ -133,18 +133,18 @@ impl Reported {
         *count <= limits::URGENT_WRITES
     }
 
-    /// When the last report came.
+    /// Returns the time of the last report.
     pub fn heard(&self) -> Option<DateTime<Utc>> {
         self.heard
     }
 
-    /// What was taken in last could not be written down: the next report is.
+    /// Records that the last patch could not be written, so that the next report writes it.
     pub fn not_written(&mut self) {
         self.written = None;
         (self.is_new, self.has_new_lines) = (true, true);
     }
 
-    /// Takes in progress; whether the instruction is another one or stands elsewhere.
+    /// Takes in progress, and returns whether the instruction or its state is a different one.
     fn take_progress(&mut self, progress: Progress, now: DateTime<Utc>) -> bool {
         let before = self.progress.as_ref();
         let is_other = before.is_none_or(|before| before.id != progress.id);
@@ -178,7 +178,7 @@ fn plain_message(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').take(limits::PROGRESS_MESSAGE).collect()
 }
 
-/// The lines of a text, without what a terminal would act on.
+/// Returns the lines of a text without control characters, each shortened to [`LOG_LINE`] characters.
 fn lines(text: &str) -> Vec<String> {
     let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(LOG_LINE).collect();
     text.lines().map(clean).collect()

@@ -8,26 +8,27 @@ use machinery::random::Random;
 
 use crate::limits;
 
-/// Agents by the token that they enrolled with.
+/// The index of agents by the token that they enrolled with.
 pub(super) const BY_TOKEN: &str = "netboot-token";
 
-/// A token that nobody guesses.
+/// Returns a new random token of 128 bits, in hexadecimal digits.
 pub(crate) fn token(random: &Random) -> String {
     let mut bytes = [0; 16];
     random.fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A token that a machine was told.
+/// A token that a machine was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootToken {
-    /// Its checksum.
+    /// The SHA-256 checksum of the token.
     pub sha256: String,
-    /// When the machine was told.
+    /// The time at which the machine was given the token.
     pub time: DateTime<Utc>,
 }
 
-/// Tokens of this process in clear, for machines that load an image in parts. Bounded; a server that was started anew makes others.
+/// The tokens of this process in clear text, for machines that load an image in parts. Bounded; after a restart the server makes new
+/// tokens.
 #[derive(Default)]
 pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
 

@@ -13,7 +13,7 @@ use super::percent::percent_decoded;
 use crate::agents::{Agents, Refusal};
 use crate::limits;
 
-/// The body of a request.
+/// The body of a request; an alias for its bounds.
 pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
 

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 /// The two ends of a connection.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// The client.
+    /// The client's address.
     pub address: SocketAddr,
-    /// The address of this server that it came to.
+    /// The server's address.
     pub local: SocketAddr,
-    /// SHA-256 of the certificate that it proved to have, in hexadecimal digits.
+    /// SHA-256 of the certificate that the client has proved to own, in hexadecimal digits.
     pub certificate: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Escapes of URLs.
 
-/// Undoes `%41`; `None` for what is no such thing, or not UTF-8.
+/// Decodes percent-encoding; `None` if it is malformed or not UTF-8.
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -8,7 +8,7 @@ pub(super) fn percent_decoded(text: &str) -> Option<String> {
         rest = after;
         if *byte == b'%' {
             let (digits, after) = rest.split_at_checked(2)?;
-            // Not by `from_str_radix` alone, which reads a sign.
+            // `from_str_radix` alone would accept a sign.
             let digits = std::str::from_utf8(digits)
                 .ok()
                 .filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;

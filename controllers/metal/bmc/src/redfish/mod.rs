@@ -1,4 +1,4 @@
-//! Redfish (DMTF DSP0266), and what is particular about services of Dell, HPE and Supermicro.
+//! Redfish (DMTF DSP0266), with the deviations of services of Dell, HPE and Supermicro.
 
 mod bios;
 mod boot;

@@ -15,10 +15,10 @@ use crate::{Credentials, Error, Result, Target, Verification, limits};
 /// The service root.
 const ROOT: &str = "/redfish/v1";
 
-/// A machine behind a Redfish service.
+/// The client of a Redfish service.
 pub(crate) struct Redfish {
     pub(super) http: Http,
-    /// The system's path as the target has it; empty when it is to be found.
+    /// The path of the system in the target; if empty, the only system of the service is used.
     path: String,
     root: OnceCell<Value>,
     system: OnceCell<String>,
@@ -37,12 +37,12 @@ impl Redfish {
         Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
     }
 
-    /// The service root; read once.
+    /// Returns the service root, which is read only once.
     pub(super) async fn root(&self) -> Result<&Value> {
         self.root.get_or_try_init(|| async { Ok(self.http.get(ROOT).await?.body) }).await
     }
 
-    /// The path of the system: the target's, or the only one that there is.
+    /// Returns the path of the system: the target's, or that of the only system.
     pub(super) async fn system_path(&self) -> Result<&str> {
         let find = || async {
             if !self.path.is_empty() {
@@ -69,7 +69,7 @@ impl Redfish {
         self.http.get(self.system_path().await?).await
     }
 
-    /// The manager of the system: the controller itself.
+    /// Reads the manager of the system, which is the controller itself.
     pub(super) async fn read_manager(&self, system: &Resource) -> Result<Resource> {
         let managers = system.body.pointer("/Links/ManagedBy").map(paths).unwrap_or_default();
         let path = match managers.first() {
@@ -91,7 +91,7 @@ impl Redfish {
         Ok(Vendor::of(self.root().await?, &system.body))
     }
 
-    /// The members of a collection, read one after the other.
+    /// Reads the members of a collection one after the other.
     pub(super) async fn read_members(&self, collection: &str) -> Result<Vec<Resource>> {
         let mut found = Vec::new();
         for path in members(&self.http.get(collection).await?.body).iter().take(limits::MEMBERS_MAX) {

@@ -6,10 +6,10 @@ use super::plan::Planner;
 use crate::names::operational;
 use crate::state::HostState;
 
-/// Status and reason of a condition.
+/// The status and the reason of a condition.
 type StatusAndReason = (&'static str, &'static str);
 
-/// Manageable, AvailableForProvisioning, Provisioned, Ready, Progressing of a state.
+/// Returns Manageable, AvailableForProvisioning, Provisioned, Ready and Progressing for a state.
 fn of_state(state: HostState, has_failed: bool) -> [StatusAndReason; 5] {
     let working = |reason| {
         [

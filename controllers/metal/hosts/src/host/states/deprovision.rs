@@ -1,4 +1,4 @@
-//! The way back, and the end: deprovision, power off, delete.
+//! Leaving the state provisioned, and the deletion: deprovision, power off, delete.
 
 use agent_protocol::{Action, Erase, State};
 use engine::finalizer;
@@ -11,7 +11,7 @@ use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER};
 use crate::state::HostState;
 
 impl Planner<'_> {
-    /// Nothing of what was there is left on the disks; `automatedCleaningMode: disabled` leaves it.
+    /// Erases the disks, unless `automatedCleaningMode` is `disabled`.
     pub(in crate::host) fn deprovision(&mut self) {
         if self.is_deleting() && self.has_failed_too_often() {
             self.give_up_cleaning();
@@ -47,7 +47,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The host goes all the same, as Metal3 lets it go; switching its machine off has attempts of its own.
+    /// Continues the deletion without cleaning, as Metal3 does; switching the machine off has its own attempts.
     fn give_up_cleaning(&mut self) {
         let message = format!("Deleted without being cleaned: {}", self.was().error_message);
         self.plan.events.push((true, "DeprovisioningError", message));
@@ -55,7 +55,7 @@ impl Planner<'_> {
         self.enter(HostState::PoweringOff);
     }
 
-    /// Live images leave nothing behind.
+    /// Returns whether a live image was provisioned, which leaves nothing on the disks.
     fn wrote_nothing(&self) -> bool {
         self.was()
             .provisioning
@@ -85,7 +85,7 @@ impl Planner<'_> {
             self.succeed();
             self.enter(HostState::PoweringOff);
         } else {
-            // The count stays: an image that can't be written is tried less and less often.
+            // The error count stays, so that an image that cannot be written is retried ever more rarely.
             self.recover();
             self.enter(HostState::Available);
         }

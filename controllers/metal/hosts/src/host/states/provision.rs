@@ -1,4 +1,4 @@
-//! Provisioning: clean, write the image, start it.
+//! Provisioning: clean, write the image, boot it.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::limits;
 use crate::names::ErrorType;
 use crate::state::HostState;
 
-/// The deploy step of Ironic's agent that writes an image, which is what this agent does without one, too.
+/// The deploy step of Ironic's agent that writes an image. This agent does the same without a deploy step.
 const WRITE_IMAGE: &str = "write_image";
 
 impl Planner<'_> {
-    /// When the operation that the state does was begun: part of the names of its instructions.
+    /// Returns the start time of the state's operation, which is part of the identifiers of its instructions.
     pub(in crate::host) fn started(
         &self,
         of: impl Fn(&OperationHistory) -> Option<&OperationMetric>,
@@ -43,7 +43,7 @@ impl Planner<'_> {
         self.write_image();
     }
 
-    /// Why what is asked for can't be provisioned. Looked for before anything is done to the machine.
+    /// Returns why the request cannot be provisioned. Checked before anything is done to the machine.
     pub(in crate::host) fn provisioning_problem(&self) -> Option<String> {
         let spec = &self.observed.host.spec;
         let image = spec.image.as_ref().filter(|image| !image.url.is_empty());
@@ -67,7 +67,7 @@ impl Planner<'_> {
         self.observed.data_problem.clone()
     }
 
-    /// Another image is wanted than the one that was there; while the first is written there is none yet.
+    /// Returns whether the image was removed from the spec while it is being written.
     fn is_cancelled_before_the_end(&self) -> bool {
         let wanted = self.observed.host.spec.image.as_ref().is_some_and(|image| !image.url.is_empty());
         !wanted && self.observed.host.spec.custom_deploy.is_none()
@@ -77,7 +77,7 @@ impl Planner<'_> {
         let begun = self.started(|history| history.provision.as_ref());
         let (clean, deploy, restart) =
             (format!("clean/{begun}"), format!("deploy/{begun}"), instruction::restart(&begun));
-        // Once the image is there the machine restarts, and its agent goes.
+        // Once the image has been written, the machine restarts and its agent ends.
         if self.observed.agent.as_ref().is_some_and(|agent| agent.id == restart) {
             self.await_restart();
             return;
@@ -123,12 +123,12 @@ impl Planner<'_> {
             checksum_type: image.checksum_type.unwrap_or_default(),
             format: image.format.unwrap_or_default(),
         };
-        // Metal3's metadata is there for every host.
+        // Every host has Metal3's metadata.
         let deployment = Deployment { image, root_device_hints, config_drive: true };
         self.instruct(id, Action::Deploy(Box::new(deployment)));
     }
 
-    /// The agent ends the system by itself; where it hangs, the BMC does it.
+    /// Waits for the agent to restart the machine; if it hangs, the BMC does it.
     fn await_restart(&mut self) {
         let Some(agent) = self.observed.agent.as_ref() else { return };
         let since = agent.since.unwrap_or(self.observed.now);
@@ -166,7 +166,7 @@ impl Planner<'_> {
         self.enter(HostState::Provisioned);
     }
 
-    /// A live image is inserted as a CD and started; nothing is written.
+    /// Boots a live image from a virtual CD; nothing is written to the disks.
     fn start_live_image(&mut self) {
         match self.observed.power {
             Err(_) => self.report_power_fault(),
