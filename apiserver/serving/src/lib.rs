@@ -13,53 +13,20 @@
 //! # }
 //! ```
 
-pub mod body;
-pub mod connect;
 pub mod limits;
-pub mod listener;
 pub mod server;
 
-mod admit;
-mod answer;
-mod aside;
-mod asked;
-mod conditions;
-mod connections;
-mod discovery;
-mod flows;
-mod gather;
-mod handle;
-mod health;
-mod input;
-mod lines;
 mod metrics;
-mod mounted;
-mod negotiate;
-mod nonresource;
-mod older;
-mod openapi;
 mod options;
-mod partial;
-mod pods;
-mod query;
-mod read_body;
-mod reads;
-mod refusal;
-mod reply;
-mod reviews;
+mod paths;
+mod request;
+mod resources;
+mod response;
 mod shared;
-mod table;
-mod target;
-mod transform;
-mod verb;
-mod warnings;
-mod watch;
-mod work;
-mod writes;
-mod yaml;
+mod transport;
 
-pub use body::Body;
-pub use connect::{Connect, ConnectRequest, ConnectResource};
-pub use listener::{Listener, Tls};
 pub use options::VersionInfo;
+pub use resources::connect::{Connect, ConnectRequest, ConnectResource};
 pub use server::{Builder, ClientService, Server};
+pub use transport::body::Body;
+pub use transport::listener::{Listener, Tls};

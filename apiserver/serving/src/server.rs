@@ -19,15 +19,15 @@ use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Answer;
-use crate::body::Body;
-use crate::connect::{Connect, ConnectResource};
-use crate::flows::Flows;
 use crate::limits;
 use crate::metrics::Metrics;
 use crate::options::VersionInfo;
-use crate::reviews::token_request::{TOKEN, TokenRequests};
+use crate::request::flows::Flows;
+use crate::resources::connect::{Connect, ConnectResource};
+use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
+use crate::response::answer::Answer;
 use crate::shared::{Options, Shared};
+use crate::transport::body::Body;
 
 /// An API server; clones share all state.
 #[derive(Clone)]
@@ -96,7 +96,7 @@ impl Builder {
         let given =
             |(one, _): &(ConnectResource, Arc<dyn Connect>)| (one.group, one.resource, one.subresource);
         let taken: Vec<_> = self.options.connects.iter().map(given).collect();
-        let mut own = crate::pods::mounted::all(&self.registry, &self.clock);
+        let mut own = crate::resources::pods::mounted::all(&self.registry, &self.clock);
         own.retain(|one| {
             !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
         });

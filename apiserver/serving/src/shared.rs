@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::body::Body;
-use crate::connect::{Connect, ConnectResource};
-use crate::discovery::documents::Documents;
-use crate::flows::Flows;
-use crate::lines::Lines;
 use crate::metrics::Metrics;
-use crate::openapi::documents::OpenApi;
 use crate::options::VersionInfo;
+use crate::paths::discovery::documents::Documents;
+use crate::paths::openapi::documents::OpenApi;
+use crate::request::flows::Flows;
+use crate::resources::connect::{Connect, ConnectResource};
+use crate::resources::event_lines::EventLines;
+use crate::transport::body::Body;
 
 /// The data of one server.
 pub(crate) struct Shared {
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) large: Arc<Flows>,
     pub(crate) documents: Mutex<Arc<Documents>>,
     pub(crate) openapi: Mutex<Option<Arc<OpenApi>>>,
-    pub(crate) lines: Arc<Lines>,
+    pub(crate) lines: Arc<EventLines>,
     /// Cancelled when the server stops; watches then end.
     pub(crate) stop: CancellationToken,
     /// The impersonation mode that each user used last.

@@ -10,7 +10,7 @@ use machinery::random::Random;
 use pki::tls::{ClientCertificates, ServerCertificates};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
-use serving::listener::Tls;
+use serving::Tls;
 use serving::{Listener, Server};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
