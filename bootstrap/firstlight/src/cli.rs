@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use schemas::admission::{Features, Gates, Running};
+use schemas::admission::{Features, Gates};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::image::ImageOptions;
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
+use crate::controllers::{self, Selection};
 use crate::install::InstallOptions;
 use crate::netboot::NetbootOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
 /// No Docker, no kind, no cert-manager: `firstlight up -f cluster.yaml` starts a Kubernetes-compatible API server with
-/// every Cluster API controller in the same process, applies the file and shows the cluster until it is Available.
+/// Cluster API controllers in the same process, applies the file and shows the cluster until it is Available. Which kinds
+/// have a controller, and which are only stored, is in `firstlight up --help` (--controllers).
 #[derive(Debug, Parser)]
 #[command(
     name = "firstlight",
@@ -143,9 +145,9 @@ pub struct ServerOptions {
     /// Start although the clusters of this directory were handed over by a pivot; its journal is set aside
     #[arg(long)]
     pub start_afresh: bool,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
-    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
-    pub controllers: ControllerSelection,
+    /// The controllers that run.
+    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
+    pub controllers: Selection,
     /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
     ///
     /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
@@ -163,7 +165,7 @@ impl ServerOptions {
     /// # Errors
     /// A gate that the controllers which run do not implement.
     pub fn features(&self) -> Result<Features, String> {
-        let running = Running { core: self.controllers.core, kubeadm: self.controllers.kubeadm };
+        let running = self.controllers.names();
         let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
         match asked.not_implemented(running).as_slice() {
             [] => Ok(Gates::left_to_others(running).and(&asked).features()),
@@ -238,9 +240,9 @@ pub struct ControllersOptions {
     /// Kubeconfig of the cluster to control [default: in a pod, its service account]
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
-    /// Controllers to run: all, none, or a comma-separated list of core, kubeadm, simulated, metal
-    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
-    pub controllers: ControllerSelection,
+    /// The controllers that run.
+    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
+    pub controllers: Selection,
 }
 
 /// Options of `kubeconfig`.
@@ -301,52 +303,6 @@ pub enum Output {
     Yaml,
 }
 
-/// The controllers that run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ControllerSelection {
-    /// Cluster, Machine, MachineSet, MachineDeployment
-    pub core: bool,
-    /// KubeadmConfig, KubeadmControlPlane
-    pub kubeadm: bool,
-    /// DevCluster, DevMachine
-    pub simulated: bool,
-    /// BareMetalHost, HardwareData
-    pub metal: bool,
-}
-
-impl ControllerSelection {
-    /// No controllers.
-    pub const NONE: Self = Self { core: false, kubeadm: false, simulated: false, metal: false };
-}
-
-impl std::str::FromStr for ControllerSelection {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let none = Self::NONE;
-        match text {
-            "all" => return Ok(Self { core: true, kubeadm: true, simulated: true, metal: true }),
-            "none" | "" => return Ok(none),
-            _ => {}
-        }
-        let mut selection = none;
-        for name in text.split(',').map(str::trim) {
-            match name {
-                "core" => selection.core = true,
-                "kubeadm" => selection.kubeadm = true,
-                "simulated" => selection.simulated = true,
-                "metal" => selection.metal = true,
-                other => {
-                    return Err(format!(
-                        "no controller is called {other:?}; there are core, kubeadm, simulated and metal"
-                    ));
-                }
-            }
-        }
-        Ok(selection)
-    }
-}
-
 fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     machinery::duration::parse(text)
         .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))
@@ -386,13 +342,5 @@ mod tests {
                 .unwrap_err()
                 .contains("there are ClusterResourceSet, ")
         );
-    }
-
-    #[test]
-    fn controller_lists() {
-        let only_core = ControllerSelection { core: true, kubeadm: false, simulated: false, metal: false };
-        assert_eq!("core".parse(), Ok(only_core));
-        assert_eq!("all".parse::<ControllerSelection>().map(|s| s.simulated), Ok(true));
-        assert!("cores".parse::<ControllerSelection>().is_err());
     }
 }

@@ -8,7 +8,7 @@ use pivot::Journal;
 use pivot::journal::{FileDisk, MemoryDisk};
 
 use crate::backup::JOURNAL;
-use crate::cli::{ControllerSelection, ServerOptions};
+use crate::cli::ServerOptions;
 use crate::directory::DataDirectory;
 
 /// What the journal of a data directory says of a pivot that has handed over.
@@ -77,7 +77,7 @@ pub fn before_start(options: &ServerOptions) -> Result<()> {
     if options.start_afresh {
         return set_aside(&journal);
     }
-    if options.controllers == ControllerSelection::NONE { Ok(()) } else { refuse(&journal) }
+    if options.controllers.is_none() { Ok(()) } else { refuse(&journal) }
 }
 
 /// Looks at the journal before manifests are applied: what was handed over is not made again.

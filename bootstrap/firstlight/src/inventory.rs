@@ -1,16 +1,13 @@
 //! The inventory that clusterctl reads and keeps: a `Provider` for each provider that a management cluster has. The controllers of this
 //! process are providers too: with their entries `clusterctl init` adds further ones beside them instead of installing them again, and
 //! `clusterctl move` knows that the target can take over what the source has.
-//!
-//! The simulated infrastructure has no entry: clusterctl would ask for it in the target of every move, and could not tell by itself which
-//! infrastructure `generate cluster` is for when there is one real one.
 
 use anyhow::{Context as _, Result, anyhow};
 use futures::future::try_join_all;
 use registry::{Context, Input};
 use serde_json::{Value, json};
 
-use crate::cli::ControllerSelection;
+use crate::controllers::Selection;
 use crate::plane::{FIELD_MANAGER, Plane};
 
 /// The release of Cluster API whose contract, kinds and behaviour these controllers have.
@@ -19,52 +16,21 @@ const VERSION: &str = "v1.14.0";
 /// Group, version and plural of the inventory.
 const PROVIDERS: (&str, &str, &str) = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
-/// A provider as clusterctl names it when it installs the upstream one.
-struct Provider {
-    /// Name of the entry and value of the label `cluster.x-k8s.io/provider`.
-    label: &'static str,
-    name: &'static str,
-    kind: &'static str,
-    namespace: &'static str,
-}
-
-const CORE: [Provider; 1] =
-    [Provider { label: "cluster-api", name: "cluster-api", kind: "CoreProvider", namespace: "capi-system" }];
-const KUBEADM: [Provider; 2] = [
-    Provider {
-        label: "bootstrap-kubeadm",
-        name: "kubeadm",
-        kind: "BootstrapProvider",
-        namespace: "capi-kubeadm-bootstrap-system",
-    },
-    Provider {
-        label: "control-plane-kubeadm",
-        name: "kubeadm",
-        kind: "ControlPlaneProvider",
-        namespace: "capi-kubeadm-control-plane-system",
-    },
-];
-
 /// Enters the providers whose controllers are selected. Entries that exist stay as they are: whoever installed a provider itself wrote
 /// down its version there.
 ///
 /// # Errors
 /// Where the store refuses.
-pub async fn record(plane: &Plane, selection: ControllerSelection) -> Result<()> {
+pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
     let namespaces = namespaces(selection);
     try_join_all(namespaces.map(|namespace| create(plane, ("", "v1", "namespaces"), namespace))).await?;
     try_join_all(entries(selection).map(|entry| create(plane, PROVIDERS, entry))).await?;
     Ok(())
 }
 
-fn chosen(selection: ControllerSelection) -> impl Iterator<Item = &'static Provider> {
-    let all = [(selection.core, CORE.as_slice()), (selection.kubeadm, KUBEADM.as_slice())];
-    all.into_iter().filter(|(runs, _)| *runs).flat_map(|(_, providers)| providers)
-}
-
 /// The namespaces that the entries are in.
-pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value> {
-    chosen(selection).map(|provider| {
+pub fn namespaces(selection: &Selection) -> impl Iterator<Item = Value> {
+    selection.inventory().into_iter().map(|provider| {
         let labels = json!({"cluster.x-k8s.io/provider": provider.label, "clusterctl.cluster.x-k8s.io": ""});
         let metadata = json!({"name": provider.namespace, "labels": labels});
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
@@ -72,8 +38,8 @@ pub fn namespaces(selection: ControllerSelection) -> impl Iterator<Item = Value>
 }
 
 /// An entry for each provider.
-pub fn entries(selection: ControllerSelection) -> impl Iterator<Item = Value> {
-    chosen(selection).map(|provider| {
+pub fn entries(selection: &Selection) -> impl Iterator<Item = Value> {
+    selection.inventory().into_iter().map(|provider| {
         let labels = json!({
             "cluster.x-k8s.io/provider": provider.label,
             "clusterctl.cluster.x-k8s.io": "",
@@ -127,16 +93,17 @@ mod tests {
         let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
         let mut context = Context::internal("test");
 
-        record(&plane, "none".parse().unwrap()).await.unwrap();
+        record(&plane, &Selection::NONE).await.unwrap();
         let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
         assert!(listed.items.is_empty());
 
-        record(&plane, "all".parse().unwrap()).await.unwrap();
+        let all: Selection = "all".parse().unwrap();
+        record(&plane, &all).await.unwrap();
         let newer = PatchBody::Merge(r#"{"version": "v1.14.1"}"#.into());
-        let (namespace, name) = (CORE[0].namespace, CORE[0].label);
+        let (namespace, name) = ("capi-system", "cluster-api");
         let patched = plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, newer);
         patched.await.unwrap();
-        record(&plane, "all".parse().unwrap()).await.unwrap();
+        record(&plane, &all).await.unwrap();
         let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
         let entries: Vec<(String, String)> = listed
             .items

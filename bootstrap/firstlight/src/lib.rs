@@ -5,6 +5,7 @@ pub mod backup;
 pub mod certificates;
 pub mod cli;
 pub mod commands;
+pub mod controllers;
 pub mod directory;
 pub mod envtest;
 pub mod handed_over;

@@ -16,7 +16,6 @@ use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
-use schemas::admission::Features;
 use serde_json::Value;
 use serving::{Server, VersionInfo};
 use store::Store;
@@ -24,7 +23,6 @@ use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
-use crate::cli::ControllerSelection;
 use crate::reboot;
 
 /// The doors to the outside.
@@ -63,9 +61,6 @@ pub const FIELD_MANAGER: &str = "firstlight";
 /// Who the controllers are.
 pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
 
-/// Where workload clusters of the simulated infrastructure listen.
-const SIMULATED_HOST: &str = "127.0.0.1";
-
 /// Which manifest of a CustomResourceDefinition was installed last: a start with the same one writes nothing. Its presence says
 /// that the definition is ours.
 pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
@@ -82,10 +77,11 @@ impl Plane {
         root_certificate: Option<String>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, doors, root_certificate, keys, Features::default()).await
+        Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default()).await
     }
 
-    /// As [`Plane::start`], with other features of Cluster API than upstream has on by default.
+    /// As [`Plane::start`], with other features of Cluster API than upstream has on by default, and with warnings that follow from the
+    /// controllers which will run.
     ///
     /// # Errors
     /// Those of [`Plane::start`].
@@ -94,14 +90,14 @@ impl Plane {
         doors: &Doors,
         root_certificate: Option<String>,
         keys: TokenKeys,
-        features: Features,
+        cluster_api: ClusterApiAdmission,
     ) -> Result<Self> {
         let rbac = Rbac::new(store.clone());
         let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
         let options = registry::Options {
             kinds: Vec::new(),
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
-            admission: vec![Arc::new(ClusterApiAdmission { features }), Arc::new(rbac.clone())],
+            admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
         };
         let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)
@@ -174,22 +170,6 @@ impl Plane {
             random: self.doors.random.clone(),
             network: self.doors.network.clone(),
         })
-    }
-}
-
-/// Starts the chosen controllers; they end with the manager. Magic packets go out of `interfaces`.
-pub fn start_controllers(manager: &Manager, selection: ControllerSelection, interfaces: &[String]) {
-    if selection.core {
-        cluster_core::start(manager);
-    }
-    if selection.kubeadm {
-        kubeadm::start(manager);
-    }
-    if selection.simulated {
-        simulated::start(manager, SIMULATED_HOST);
-    }
-    if selection.metal {
-        metal::start(manager, Arc::new(metal::bmcs::Bmcs::new(bmc::Doors::system(), interfaces.to_vec())));
     }
 }
 

@@ -15,15 +15,29 @@ mod text;
 mod versions;
 
 pub use change::Reference;
-use engine::Manager;
+use engine::{InventoryEntry, Manager, Provider};
+
+/// The table of the core provider's controllers.
+pub const PROVIDERS: &[Provider] = &[Provider {
+    inventory: Some(InventoryEntry {
+        label: "cluster-api",
+        name: "cluster-api",
+        kind: "CoreProvider",
+        namespace: "capi-system",
+    }),
+    controllers: &[
+        cluster::CONTROLLER,
+        machine::CONTROLLER,
+        machine_set::CONTROLLER,
+        machine_deployment::CONTROLLER,
+        belonging::MACHINE_HEALTH_CHECK,
+        belonging::MACHINE_POOL,
+    ],
+}];
 
 /// Starts the controllers of the core kinds.
 pub fn start(manager: &Manager) {
-    cluster::start(manager);
-    machine::start(manager);
-    machine_set::start(manager);
-    machine_deployment::start(manager);
-    belonging::start(manager);
+    PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }
 
 /// Message of a condition when something failed that only the log explains.

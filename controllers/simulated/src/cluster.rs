@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::conditions;
 use engine::object::{annotation, is_deleting};
 use engine::{
-    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
+    Action, Controller, Descriptor, Error, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
     paused,
 };
 use schemas::HasConditions;
@@ -19,8 +19,15 @@ use crate::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 use crate::names::{CLUSTER_FINALIZER, LISTENER};
 use crate::owner::owner_name;
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor<Backend> = Descriptor {
+    name: "devcluster",
+    reconciles: &[GroupKind::new(DevCluster::GROUP, DevCluster::KIND)],
+    start,
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager, backend: &Backend) {
+fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevCluster>();
     let clusters = manager.objects::<Cluster>();
     let reconciler = DevClusterReconciler {
@@ -30,7 +37,7 @@ pub fn start(manager: &Manager, backend: &Backend) {
         manager: manager.clone(),
     };
     let by_cluster = objects.clone();
-    Controller::new(manager, "devcluster")
+    Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&clusters, move |change| {
             let cluster = change.name();

@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use common::{Errors, annotation};
-pub use features::{Features, Gates, Running};
+pub use features::{Features, Gates};
 
 /// What a request does to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use clusterctl::connection::Choice;
 use engine::Manager;
 use engine::network::RealNetwork;
@@ -12,9 +12,9 @@ use machinery::random::Random;
 
 use super::Signals;
 use crate::backup::JOURNAL;
-use crate::cli::{ControllerSelection, ControllersOptions};
+use crate::cli::ControllersOptions;
+use crate::controllers::{self, Context};
 use crate::handed_over;
-use crate::plane::start_controllers;
 
 /// Runs until it is interrupted.
 ///
@@ -23,9 +23,7 @@ use crate::plane::start_controllers;
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let client = match &options.kubeconfig {
         Some(path) => {
-            if let Some(directory) =
-                path.parent().filter(|_| options.controllers != ControllerSelection::NONE)
-            {
+            if let Some(directory) = path.parent().filter(|_| !options.controllers.is_none()) {
                 handed_over::refuse(&directory.join(JOURNAL))?;
             }
             client(path).await?
@@ -35,7 +33,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
     let mut signals = Signals::catch()?;
-    start_controllers(&manager, options.controllers, &[]);
+    controllers::start(&Context::new(&manager), &options.controllers);
     tracing::info!(version = version.git_version, "controllers are running");
     signals.next().await;
     manager.stop().await;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::cli::ControllerSelection;
+use crate::controllers::Selection;
 use crate::image::USER;
 use crate::inventory;
 
@@ -11,8 +11,6 @@ use crate::inventory;
 pub const NAMESPACE: &str = "firstlight-system";
 /// What everything of theirs is called.
 const NAME: &str = "firstlight-controllers";
-/// Which of them: all but bare metal.
-const CONTROLLERS: &str = "core,kubeadm,simulated";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// What other controllers may need as well: kinds, and clusterctl's inventory.
@@ -22,10 +20,15 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub fn shared() -> Result<Vec<Value>> {
     let mut objects = schemas::crds()?;
     objects.retain(|definition| !is_bare_metal(&definition["spec"]["group"]));
-    let all: ControllerSelection = CONTROLLERS.parse().map_err(anyhow::Error::msg)?;
-    objects.extend(inventory::namespaces(all));
-    objects.extend(inventory::entries(all));
+    let installed = controllers();
+    objects.extend(inventory::namespaces(&installed));
+    objects.extend(inventory::entries(&installed));
     Ok(objects)
+}
+
+/// The controllers that are installed.
+fn controllers() -> Selection {
+    Selection::all().without("metal")
 }
 
 /// Machines are started from where the network is: their kinds stay with the server that serves it, or come with Metal3's own provider.
@@ -89,7 +92,7 @@ fn pod(image: &str) -> Value {
             "name": "controllers",
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "args": ["controllers", "--controllers", CONTROLLERS],
+            "args": ["controllers", "--controllers", controllers().to_string()],
             "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
             "securityContext": {
                 "allowPrivilegeEscalation": false,

@@ -13,7 +13,7 @@ use engine::external::{change_key, reference_key};
 use engine::names::{CLUSTER_NAME, CONTROL_PLANE};
 use engine::object::{is_deleting, label};
 use engine::{
-    Action, Change, Controller, Error, External, Health, Kind, Manager, NamespacedName, Objects, Reconciler,
+    Action, Change, Controller, Descriptor, Error, External, GroupKind, Health, Kind, Manager, NamespacedName, Objects, Reconciler,
     Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
@@ -89,8 +89,15 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "cluster",
+    reconciles: &[GroupKind::new(Cluster::GROUP, Cluster::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let clusters = manager.objects::<Cluster>();
     clusters.index(BY_REFERENCE, |cluster| {
         let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
@@ -100,7 +107,7 @@ pub fn start(manager: &Manager) {
     let (machines, deployments, sets) = (manager.objects(), manager.objects(), manager.objects());
     let pools = manager.objects();
     let secrets = manager.objects::<Secret>();
-    let controller = Controller::new(manager, "cluster")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&clusters)
         .watches(&machines, by_label)

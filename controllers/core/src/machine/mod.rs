@@ -15,7 +15,7 @@ use engine::external::{change_key, reference_key};
 use engine::names::{CONTROL_PLANE, DEPLOYMENT_NAME};
 use engine::object::{annotation, is_deleting, label};
 use engine::{
-    Action, Change, Controller, Error, External, ExternalObject, Health, Manager, NamespacedName, Objects,
+    Action, Change, Controller, Descriptor, Error, External, GroupKind, ExternalObject, Health, Manager, NamespacedName, Objects,
     Reconciler, Request, Result, Workload, owners,
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -118,8 +118,15 @@ struct Controls {
     node_deletions: Mutex<BTreeMap<Request, DateTime<Utc>>>,
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "machine",
+    reconciles: &[GroupKind::new(Machine::GROUP, Machine::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let machines = manager.objects::<Machine>();
     machines.index(BY_REFERENCE, |machine| {
         let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
@@ -132,7 +139,7 @@ pub fn start(manager: &Manager) {
     machines
         .index(BY_NODE, |machine| node_name(machine).map(|name| scoped(machine, name)).into_iter().collect());
     let (clusters, sets, deployments) = (manager.objects(), manager.objects(), manager.objects());
-    let controller = Controller::new(manager, "machine")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .time_limit(TIME_LIMIT)
         .reconciles(&machines)

@@ -13,7 +13,7 @@ use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
-    Action, Applied, Change, Controller, Error, External, Manager, NamespacedName, Objects, Reconciler,
+    Action, Applied, Change, Controller, Descriptor, Error, External, GroupKind, Manager, NamespacedName, Objects, Reconciler,
     Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
@@ -74,8 +74,15 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "machinedeployment",
+    reconciles: &[GroupKind::new(MachineDeployment::GROUP, MachineDeployment::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let deployments = manager.objects::<MachineDeployment>();
     deployments.index(BY_REFERENCE, |deployment| {
         let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
@@ -87,7 +94,7 @@ pub fn start(manager: &Manager) {
         (manager.objects::<Cluster>(), manager.objects(), manager.objects::<Machine>());
     let of_cluster = deployments.clone();
     let orphans = deployments.clone();
-    let controller = Controller::new(manager, "machinedeployment")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&deployments)
         .owns(&sets, MachineDeployment::GROUP, MachineDeployment::KIND)

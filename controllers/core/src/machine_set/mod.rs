@@ -14,7 +14,7 @@ use engine::external::{change_key, reference_key};
 use engine::names::{CLUSTER_NAME, SET_NAME};
 use engine::object::{is_deleting, label, uid};
 use engine::{
-    Action, Applied, Change, Controller, Error, External, ExternalObject, Manager, NamespacedName, Objects,
+    Action, Applied, Change, Controller, Descriptor, Error, External, GroupKind, ExternalObject, Manager, NamespacedName, Objects,
     Reconciler, Request, Result, owners,
 };
 use kube::api::DynamicObject;
@@ -70,8 +70,15 @@ struct Controls {
     recorder: engine::events::Recorder,
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "machineset",
+    reconciles: &[GroupKind::new(MachineSet::GROUP, MachineSet::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let sets = manager.objects::<MachineSet>();
     sets.index(BY_REFERENCE, |set| {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
@@ -86,7 +93,7 @@ pub fn start(manager: &Manager) {
     });
     let clusters = manager.objects::<Cluster>();
     let (of_cluster, orphans) = (sets.clone(), sets.clone());
-    let controller = Controller::new(manager, "machineset")
+    let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&sets)
         .owns(&machines, MachineSet::GROUP, MachineSet::KIND)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use engine::object::{self, Request};
-use engine::{Action, Change, Controller, Manager, NamespacedName, Objects, Reconciler};
+use engine::{Action, Change, Controller, Descriptor, GroupKind, Manager, NamespacedName, Objects, Reconciler};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
 use schemas::HasConditions;
@@ -19,7 +19,6 @@ use schemas::cluster::{Cluster, Machine};
 
 use crate::certificates::Purpose;
 
-const NAME: &str = "kubeadmconfig-controller";
 /// The index of KubeadmConfigs by the Secrets that their files and users name.
 const BY_SECRET: &str = "secret";
 
@@ -35,8 +34,15 @@ pub(crate) struct ConfigController {
     tokens: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "kubeadmconfig",
+    reconciles: &[GroupKind::new(KubeadmConfig::GROUP, KubeadmConfig::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub(crate) fn start(manager: &Manager) {
+fn start(manager: &Manager) {
     let this = ConfigController {
         manager: manager.clone(),
         configs: manager.objects(),
@@ -57,7 +63,7 @@ pub(crate) fn start(manager: &Manager) {
     let (of_secret, of_connection) = (by_cluster(&this.configs), by_cluster(&this.configs));
     this.configs.index(BY_SECRET, named_secrets);
     let naming = this.configs.cache().clone();
-    let controller = Controller::new(manager, NAME)
+    let controller = Controller::new(manager, CONTROLLER.name)
         .reconciles(&this.configs)
         .watches(&this.machines, machine_requests)
         .watches(

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::events::Recorder;
 use engine::object::{self, Request};
-use engine::{Action, Change, Controller, External, Manager, NamespacedName, Objects, Reconciler, owners};
+use engine::{Action, Change, Controller, Descriptor, External, GroupKind, Manager, NamespacedName, Objects, Reconciler, owners};
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
@@ -38,7 +38,8 @@ use crate::etcd::EtcdClients;
 use crate::names::CONTROL_PLANE_ROLE;
 use observed::Observed;
 
-const NAME: &str = "kubeadmcontrolplane-controller";
+/// The component that events name.
+const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
 /// The controller of KubeadmControlPlanes.
 pub(crate) struct ControlPlaneController {
@@ -104,9 +105,16 @@ fn of_template(
     }
 }
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor = Descriptor {
+    name: "kubeadmcontrolplane",
+    reconciles: &[GroupKind::new(KubeadmControlPlane::GROUP, KubeadmControlPlane::KIND)],
+    start: |manager, ()| start(manager),
+};
+
 /// Starts the controller.
-pub(crate) fn start(manager: &Manager) {
-    let controller = Controller::new(manager, NAME);
+fn start(manager: &Manager) {
+    let controller = Controller::new(manager, CONTROLLER.name);
     let this = ControlPlaneController {
         manager: manager.clone(),
         external: External::new(manager, &controller.queue(), of_template(&manager.objects())),
@@ -116,7 +124,7 @@ pub(crate) fn start(manager: &Manager) {
         configs: manager.objects(),
         clusters: manager.objects(),
         secrets: manager.objects(),
-        recorder: manager.recorder(NAME),
+        recorder: manager.recorder(COMPONENT),
         etcd: EtcdClients::default(),
         applied: Mutex::default(),
         addons: Mutex::default(),

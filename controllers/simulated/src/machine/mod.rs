@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary, summarize};
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{
-    Action, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
+    Action, Controller, Descriptor, Error, GroupKind, Manager, NamespacedName, Objects, Reconciler, Request, Result, finalizer,
     paused,
 };
 use k8s_openapi::api::core::v1::Secret;
@@ -31,8 +31,15 @@ use machinery::hash::fnv1a_64;
 const OWNED: &[&str] =
     &["Ready", "Paused", "VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned"];
 
+/// The controller's row of the table.
+pub const CONTROLLER: Descriptor<Backend> = Descriptor {
+    name: "devmachine",
+    reconciles: &[GroupKind::new(DevMachine::GROUP, DevMachine::KIND)],
+    start,
+};
+
 /// Starts the controller.
-pub fn start(manager: &Manager, backend: &Backend) {
+fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevMachine>();
     let machines = manager.objects::<Machine>();
     let clusters = manager.objects::<Cluster>();
@@ -46,7 +53,7 @@ pub fn start(manager: &Manager, backend: &Backend) {
         manager: manager.clone(),
     };
     let by_cluster = objects.clone();
-    Controller::new(manager, "devmachine")
+    Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&machines, |change| {
             let reference = |machine: &Machine| {
