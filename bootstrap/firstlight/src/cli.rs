@@ -11,6 +11,7 @@ use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::verbs::{GlobalOptions, Verb};
 use crate::controllers::{self, Selection};
+use crate::diagnostics::DiagnosticsOptions;
 use crate::install::InstallOptions;
 use crate::netboot::NetbootOptions;
 
@@ -243,6 +244,9 @@ pub struct ControllersOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
+    /// What is shown of them.
+    #[command(flatten)]
+    pub diagnostics: DiagnosticsOptions,
 }
 
 /// Options of `kubeconfig`.

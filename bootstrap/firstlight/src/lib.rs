@@ -6,6 +6,7 @@ pub mod certificates;
 pub mod cli;
 pub mod commands;
 pub mod controllers;
+pub mod diagnostics;
 pub mod directory;
 pub mod envtest;
 pub mod handed_over;

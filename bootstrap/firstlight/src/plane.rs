@@ -52,6 +52,8 @@ pub struct Plane {
     pub registry: Registry,
     /// Answers requests.
     pub server: Server,
+    /// What server, store and controllers count.
+    pub metrics: metrics::Metrics,
     doors: Doors,
 }
 
@@ -103,7 +105,9 @@ impl Plane {
         let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)
             .await
             .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
+        let metrics = metrics::Metrics::default();
         let server = Server::builder(registry.clone(), doors.clock.clone())
+            .metrics(metrics.clone())
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
@@ -111,7 +115,7 @@ impl Plane {
             .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
             .path(backup::VERIFY_PATH, backup::verify_answer(store))
             .build();
-        let plane = Self { registry, server, doors: doors.clone() };
+        let plane = Self { registry, server, metrics, doors: doors.clone() };
         plane.install_kinds().await?;
         Ok(plane)
     }
@@ -169,6 +173,7 @@ impl Plane {
             clock: self.doors.clock.clone(),
             random: self.doors.random.clone(),
             network: self.doors.network.clone(),
+            metrics: self.metrics.clone(),
         })
     }
 }

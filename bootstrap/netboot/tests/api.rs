@@ -46,7 +46,7 @@ pub async fn manager() -> Manager {
     let server = Server::builder(registry, clock.clone()).build();
     let client = kube::Client::new(server.client_service(User::master("test")), "default");
     let network = Arc::new(SimulatedNetwork::new());
-    let manager = Manager::new(Options { client, clock, random, network });
+    let manager = Manager::new(Options { client, clock, random, network, metrics: Default::default() });
     let resource = kube::core::ApiResource {
         group: "apiextensions.k8s.io".into(),
         version: "v1".into(),

@@ -34,6 +34,8 @@ pub struct Options {
     pub random: Random,
     /// The door to other machines.
     pub network: Arc<dyn Network>,
+    /// Where the controllers count.
+    pub metrics: metrics::Metrics,
 }
 
 /// Shared by all controllers: client, caches, doors, connections to workload clusters, metrics. Cheap to clone.
@@ -44,7 +46,7 @@ struct Inner {
     options: Options,
     metrics: Metrics,
     caches: Caches,
-    queues: Mutex<Vec<(&'static str, Arc<Queue>)>>,
+    queues: Mutex<Vec<Arc<Queue>>>,
     clusters: OnceLock<ClusterCache>,
     contracts: OnceLock<Contracts>,
     event_names: Arc<Mutex<i64>>,
@@ -54,9 +56,10 @@ impl Manager {
     /// A manager that runs nothing yet.
     pub fn new(options: Options) -> Self {
         let (client, clock) = (options.client.clone(), options.clock.clone());
+        let metrics = Metrics::of(&options.metrics);
         Self(Arc::new(Inner {
             options,
-            metrics: Metrics::default(),
+            metrics,
             caches: Caches::new(client, clock, CancellationToken::new(), TaskTracker::new()),
             queues: Mutex::default(),
             clusters: OnceLock::new(),
@@ -85,9 +88,19 @@ impl Manager {
         &self.0.options.network
     }
 
-    /// Counters of all controllers.
+    /// What all controllers count.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// All metrics of the process, for other parts to count in.
+    pub fn all_metrics(&self) -> &metrics::Metrics {
+        &self.0.options.metrics
+    }
+
+    /// Whether every cache holds what the server has: until then controllers may wait.
+    pub fn is_synced(&self) -> bool {
+        self.0.caches.are_synced()
     }
 
     /// Cancelled when the manager stops.
@@ -139,12 +152,13 @@ impl Manager {
     }
 
     pub(crate) fn add_queue(&self, name: &'static str, queue: &Arc<Queue>) {
-        self.0.queues.lock().push((name, queue.clone()));
+        self.0.metrics.show_queue(name, queue);
+        self.0.queues.lock().push(queue.clone());
     }
 
     /// Whether no controller works, has work waiting, or has a reconcile due within `horizon`.
     pub fn is_idle(&self, horizon: Duration) -> bool {
-        self.0.queues.lock().iter().all(|(_, queue)| queue.is_idle(horizon))
+        self.0.queues.lock().iter().all(|queue| queue.is_idle(horizon))
     }
 
     /// Stops every task and waits for them. Reconciles are cut off where they wait: each can be cut off anywhere.

@@ -14,6 +14,7 @@ use super::Signals;
 use crate::backup::JOURNAL;
 use crate::cli::ControllersOptions;
 use crate::controllers::{self, Context};
+use crate::diagnostics::Diagnostics;
 use crate::handed_over;
 
 /// Runs until it is interrupted.
@@ -33,8 +34,10 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
     let version = client.apiserver_version().await.context("the cluster does not answer")?;
     let manager = manager(client);
     let mut signals = Signals::catch()?;
+    let diagnostics = Diagnostics::start(&options.diagnostics, &manager).await?;
     controllers::start(&Context::new(&manager), &options.controllers);
-    tracing::info!(version = version.git_version, "controllers are running");
+    let Diagnostics { metrics, health } = diagnostics;
+    tracing::info!(version = version.git_version, ?metrics, ?health, "controllers are running");
     signals.next().await;
     manager.stop().await;
     Ok(())
@@ -64,5 +67,6 @@ pub fn manager(client: Client) -> Manager {
         clock: Clock::system(),
         random: Random::system(),
         network: Arc::new(RealNetwork),
+        metrics: metrics::Metrics::default(),
     })
 }

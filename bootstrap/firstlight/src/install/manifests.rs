@@ -11,6 +11,9 @@ use crate::inventory;
 pub const NAMESPACE: &str = "firstlight-system";
 /// What everything of theirs is called.
 const NAME: &str = "firstlight-controllers";
+/// The ports of upstream's managers.
+const HEALTH_PORT: u16 = 9440;
+const METRICS_PORT: u16 = 8443;
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// What other controllers may need as well: kinds, and clusterctl's inventory.
@@ -81,6 +84,9 @@ fn rules() -> Value {
         {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": all},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch", "update"]},
         {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        // Who may read metrics.
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
         {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "watch"]},
     ])
 }
@@ -92,7 +98,18 @@ fn pod(image: &str) -> Value {
             "name": "controllers",
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "args": ["controllers", "--controllers", controllers().to_string()],
+            "args": [
+                "controllers",
+                format!("--controllers={}", controllers()),
+                format!("--health-addr=:{HEALTH_PORT}"),
+                format!("--diagnostics-address=:{METRICS_PORT}"),
+            ],
+            "ports": [
+                {"name": "healthz", "containerPort": HEALTH_PORT, "protocol": "TCP"},
+                {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+            ],
+            "livenessProbe": {"httpGet": {"path": "/healthz", "port": "healthz"}},
+            "readinessProbe": {"httpGet": {"path": "/readyz", "port": "healthz"}},
             "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
             "securityContext": {
                 "allowPrivilegeEscalation": false,

@@ -70,7 +70,13 @@ impl World {
         let kubeconfig = listen(&workload, &network, &clock, &random).await;
         let management = server(&clock, &random, Vec::new()).await;
         let manager =
-            Manager::new(Options { client: client(&management, "manager"), clock, random, network });
+            Manager::new(Options {
+                client: client(&management, "manager"),
+                clock,
+                random,
+                network,
+                metrics: Default::default(),
+            });
         let definitions = kube::Api::<kube::api::DynamicObject>::all_with(
             manager.client().clone(),
             &kube::core::ApiResource {
