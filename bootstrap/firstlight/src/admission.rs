@@ -7,7 +7,7 @@ use schemas::admission::Features;
 use serde_json::Value;
 
 use crate::controllers::{Selection, unimplemented};
-use crate::plane::MANIFEST_HASH;
+use crate::names::MANIFEST_HASH;
 
 /// Defaults and validation of the Cluster API kinds.
 #[derive(Debug, Clone, Default)]

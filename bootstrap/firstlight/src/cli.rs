@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use schemas::admission::{Features, Gates};
+use clap::{Parser, Subcommand};
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
+use crate::commands::controllers::ControllersOptions;
 use crate::commands::image::ImageOptions;
+use crate::commands::inspect::{KubeconfigOptions, StatusOptions, VersionOptions};
 use crate::commands::metal::Metal;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
-use crate::commands::verbs::{GlobalOptions, Verb};
-use crate::controllers::{self, Selection};
-use crate::diagnostics::DiagnosticsOptions;
-use crate::install::InstallOptions;
-use crate::netboot::NetbootOptions;
+use crate::commands::up::UpOptions;
+use crate::commands::verbs::Verb;
+use crate::commands::verbs::tools::GlobalOptions;
+use crate::options::server::ServerOptions;
 
 /// Brings up a first Cluster API management cluster, out of one binary.
 ///
@@ -112,73 +112,6 @@ pub enum Command {
     },
 }
 
-/// Where the server keeps its data.
-#[derive(Debug, Clone, Args)]
-pub struct DirectoryOptions {
-    /// Directory for all state [default: $XDG_DATA_HOME/firstlight, as root /var/lib/firstlight]
-    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
-    pub data_dir: Option<PathBuf>,
-}
-
-/// Options of `serve`, and of `up`.
-#[derive(Debug, Clone, Args)]
-pub struct ServerOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Address to listen on; port 0 takes any free one. Only loopback unless you say otherwise
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
-    pub listen: std::net::SocketAddr,
-    /// Address under which Pods and other machines reach this server, for the Service `default/kubernetes` [default: that of --listen]
-    ///
-    /// Without one, and listening on loopback or on all addresses, the Service leads nowhere: it has no Endpoints.
-    #[arg(long, value_name = "ADDR")]
-    pub advertise_address: Option<std::net::IpAddr>,
-    /// Where to write the administrator's kubeconfig [default: <data-dir>/kubeconfig]
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// How objects are stored
-    #[arg(long, value_enum, default_value_t = StoreChoice::Embedded)]
-    pub store: StoreChoice,
-    /// Bytes that objects and their history may take; beyond, only deletions and what makes nothing larger is taken, as by etcd
-    #[arg(long, value_name = "BYTES", default_value_t = store::limits::QUOTA_BYTES)]
-    pub quota_backend_bytes: u64,
-    /// Start although the clusters of this directory were handed over by a pivot; its journal is set aside
-    #[arg(long)]
-    pub start_afresh: bool,
-    /// The controllers that run.
-    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
-    pub controllers: Selection,
-    /// Optional parts of Cluster API that are served, as upstream's managers take it: ClusterTopology=true,MachinePool=false
-    ///
-    /// May be repeated. Upstream's defaults apply; what needs controllers that do not run here (--controllers) is on, since whoever
-    /// runs them decides.
-    #[arg(long, value_name = "GATE=true|false,…")]
-    pub feature_gates: Vec<Gates>,
-    /// Starting machines over the network.
-    #[command(flatten)]
-    pub netboot: NetbootOptions,
-}
-
-impl ServerOptions {
-    /// What `--feature-gates` and `--controllers` say together.
-    ///
-    /// # Errors
-    /// A gate that the controllers which run do not implement.
-    pub fn features(&self) -> Result<Features, String> {
-        let running = self.controllers.names();
-        let asked = self.feature_gates.iter().fold(Gates::default(), Gates::and);
-        match asked.not_implemented(running).as_slice() {
-            [] => Ok(Gates::left_to_others(running).and(&asked).features()),
-            names => Err(format!(
-                "--feature-gates: the controllers of this program do not implement {}: run upstream's managers, and this with \
-                 --controllers none",
-                names.join(", ")
-            )),
-        }
-    }
-}
-
 impl Cli {
     /// What clap does not see of the command line: options that do not go together.
     ///
@@ -193,127 +126,10 @@ impl Cli {
     }
 }
 
-/// The stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StoreChoice {
-    /// In the data directory; survives a crash and a power cut
-    Embedded,
-    /// In memory; gone when the process ends
-    Memory,
-}
-
-/// Options of `up`.
-#[derive(Debug, Clone, Args)]
-pub struct UpOptions {
-    /// Options shared with `serve`.
-    #[command(flatten)]
-    pub server: ServerOptions,
-    /// Manifest to apply: a file, a folder of .yaml, .yml and .json files, or - for standard input; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub filename: Vec<PathBuf>,
-    /// Give up when the clusters are not Available after this time, as 90s, 10m or 1h
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub wait: Option<std::time::Duration>,
-    /// Stop, with exit code 0, as soon as every cluster is Available
-    #[arg(long)]
-    pub exit_when_available: bool,
-    /// Hand everything over to the cluster of this kubeconfig as soon as every cluster is Available, then stop, as `firstlight pivot` does
-    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "exit_when_available")]
-    pub pivot_to: Option<PathBuf>,
-    /// What is installed there.
-    #[command(flatten)]
-    pub install: InstallOptions,
-}
-
-impl UpOptions {
-    /// Whether it was started as a server alone: there is nothing to wait for until somebody applies a Cluster.
-    pub fn wants_nothing(&self) -> bool {
-        self.filename.is_empty()
-            && self.wait.is_none()
-            && !self.exit_when_available
-            && self.pivot_to.is_none()
-    }
-}
-
-/// Options of `controllers`.
-#[derive(Debug, Clone, Args)]
-pub struct ControllersOptions {
-    /// Kubeconfig of the cluster to control [default: in a pod, its service account]
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
-    pub kubeconfig: Option<PathBuf>,
-    /// The controllers that run.
-    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
-    pub controllers: Selection,
-    /// What is shown of them.
-    #[command(flatten)]
-    pub diagnostics: DiagnosticsOptions,
-}
-
-/// Options of `kubeconfig`.
-#[derive(Debug, Clone, Args)]
-pub struct KubeconfigOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Print the content instead of the path; it holds a private key
-    #[arg(long)]
-    pub raw: bool,
-}
-
-/// Options of `status`.
-#[derive(Debug, Clone, Args)]
-pub struct StatusOptions {
-    /// Where the data is.
-    #[command(flatten)]
-    pub directory: DirectoryOptions,
-    /// Form of the output
-    #[command(flatten)]
-    pub output: OutputOptions,
-}
-
-/// `-o`.
-#[derive(Debug, Clone, Args)]
-pub struct OutputOptions {
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub output: Option<Output>,
-}
-
-/// Options of `version`.
-#[derive(Debug, Clone, Args)]
-pub struct VersionOptions {
-    /// Form of the output
-    #[arg(short, long, value_enum)]
-    pub output: Option<VersionOutput>,
-}
-
-/// Forms of `version`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum VersionOutput {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-    /// The number alone, as `clusterctl version -o short` prints it
-    Short,
-}
-
-/// Forms of output for scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-}
-
-fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    machinery::duration::parse(text)
-        .ok_or_else(|| format!("{text:?} is not a duration; write 90s, 10m or 1h30m"))
-}
-
 #[cfg(test)]
 mod tests {
+    use schemas::admission::Features;
+
     use super::*;
 
     #[test]

@@ -8,8 +8,8 @@ use pivot::Journal;
 use pivot::journal::{FileDisk, MemoryDisk};
 
 use crate::backup::JOURNAL;
-use crate::cli::ServerOptions;
 use crate::directory::DataDirectory;
+use crate::options::server::ServerOptions;
 
 /// What the journal of a data directory says of a pivot that has handed over.
 struct HandedOver {

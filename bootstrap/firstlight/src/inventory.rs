@@ -8,7 +8,8 @@ use registry::{Context, Input};
 use serde_json::{Value, json};
 
 use crate::controllers::Selection;
-use crate::plane::{FIELD_MANAGER, Plane};
+use crate::names::FIELD_MANAGER;
+use crate::plane::Plane;
 
 /// The release of Cluster API whose contract, kinds and behaviour these controllers have.
 const VERSION: &str = "v1.14.0";

@@ -6,10 +6,11 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
 use firstlight::commands::{
-    Interrupted, backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs,
+    backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
+use firstlight::signals::Interrupted;
 
 /// Writes and reads allocate many small pieces of JSON: this allocator takes a quarter less time for them than the C library's.
 /// What it keeps of freed memory is set in `.cargo/config.toml`.

@@ -23,6 +23,7 @@ use webhook::{Dialer, HttpsCaller};
 
 use crate::admission::ClusterApiAdmission;
 use crate::backup;
+use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::reboot;
 
 /// The doors to the outside.
@@ -56,16 +57,6 @@ pub struct Plane {
     pub metrics: metrics::Metrics,
     doors: Doors,
 }
-
-/// The field manager of what the plane itself writes.
-pub const FIELD_MANAGER: &str = "firstlight";
-
-/// Who the controllers are.
-pub const CONTROLLER_USER: &str = "system:serviceaccount:capi-system:capi-manager";
-
-/// Which manifest of a CustomResourceDefinition was installed last: a start with the same one writes nothing. Its presence says
-/// that the definition is ours.
-pub const MANIFEST_HASH: &str = "firstlight.dev/manifest-hash";
 
 impl Plane {
     /// The API server over `store`, with the Cluster API's CustomResourceDefinitions installed. `keys` sign and verify the

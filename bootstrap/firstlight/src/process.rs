@@ -18,12 +18,12 @@ use tokio::task::JoinHandle;
 
 use crate::admission::ClusterApiAdmission;
 use crate::certificates::{Certificates, keep_renewed, reachable};
-use crate::cli::{ServerOptions, StoreChoice};
 use crate::controllers;
 use crate::directory::{DataDirectory, Running};
 use crate::inventory;
 use crate::netboot;
 use crate::open_files;
+use crate::options::server::{ServerOptions, StoreChoice};
 use crate::plane::{Doors, Plane};
 use crate::token_keys;
 

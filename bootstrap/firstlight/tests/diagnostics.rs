@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
 use firstlight::controllers::{self, Context};
 use firstlight::diagnostics::{Diagnostics, DiagnosticsOptions};
+use firstlight::options::DirectoryOptions;
+use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use kube::{Client, Config};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ async fn controllers_alone_show_metrics_and_health() {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "none")).await.unwrap();
     let client = process.plane.client("test");
-    let manager = firstlight::commands::controllers::manager(client.clone());
+    let manager = firstlight::connection::manager(client.clone());
     let options = DiagnosticsOptions {
         diagnostics_address: "127.0.0.1:0".parse().ok(),
         insecure_diagnostics: true,
@@ -106,7 +107,7 @@ async fn metrics_are_for_those_whom_the_cluster_lets_read_them() {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "none")).await.unwrap();
     let client = process.plane.client("test");
-    let manager = firstlight::commands::controllers::manager(client.clone());
+    let manager = firstlight::connection::manager(client.clone());
     let options = DiagnosticsOptions { diagnostics_address: ":0".parse().ok(), ..Default::default() };
     let open = Diagnostics::start(&options, &manager).await.unwrap();
     assert_eq!(open.health, None);

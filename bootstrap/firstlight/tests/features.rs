@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use firstlight::cli::{DirectoryOptions, ServerOptions, StoreChoice};
+use firstlight::options::DirectoryOptions;
+use firstlight::options::server::{ServerOptions, StoreChoice};
 use firstlight::process::Process;
 use serde_json::{Value, json};
 

@@ -9,13 +9,15 @@ use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
 use store::{Batch, Change, ChangeKind, Embedded, Engine, Revision, Store, Stored};
 
-use super::REVISION_GAP;
 use super::destination::sync_folder_of;
 use super::format::Header;
 use super::read::{Reader, Record};
 use super::verify::{name, read_to_end, verify_file};
 use crate::directory::{DataDirectory, write_private};
 
+/// Revisions that a restored server leaves out: more than were written between the backup and the loss of what it was taken of. A client
+/// that has seen one of those revisions is told to read anew (410), instead of going on in a history that is another one now.
+pub const REVISION_GAP: u64 = 1_000_000_000;
 /// Objects that are written with one sync.
 const BATCH_OBJECTS: usize = 2_000;
 /// Where a backup from standard input waits until it is known to be whole.

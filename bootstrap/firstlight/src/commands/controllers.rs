@@ -1,21 +1,31 @@
 //! `firstlight controllers`: the controllers alone, against any cluster.
 
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use clusterctl::connection::Choice;
-use engine::Manager;
-use engine::network::RealNetwork;
+use clap::Args;
 use kube::{Client, Config};
-use machinery::clock::Clock;
-use machinery::random::Random;
 
-use super::Signals;
 use crate::backup::JOURNAL;
-use crate::cli::ControllersOptions;
-use crate::controllers::{self, Context};
-use crate::diagnostics::Diagnostics;
+use crate::connection::{client, manager};
+use crate::controllers::{self, Context, Selection};
+use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
+use crate::signals::Signals;
+
+/// Options of `controllers`.
+#[derive(Debug, Clone, Args)]
+pub struct ControllersOptions {
+    /// Kubeconfig of the cluster to control [default: in a pod, its service account]
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The controllers that run.
+    #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
+    pub controllers: Selection,
+    /// What is shown of them.
+    #[command(flatten)]
+    pub diagnostics: DiagnosticsOptions,
+}
 
 /// Runs until it is interrupted.
 ///
@@ -49,24 +59,4 @@ fn in_cluster() -> Result<Client> {
         "no kubeconfig is named with --kubeconfig or KUBECONFIG, and this process is no pod with a service account",
     )?;
     Ok(Client::try_from(config)?)
-}
-
-/// A client from a kubeconfig file.
-///
-/// # Errors
-/// Where the file cannot be read or is no kubeconfig.
-pub async fn client(path: &std::path::Path) -> Result<Client> {
-    let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
-    Ok(choice.connect().await?.client)
-}
-
-/// What controllers and views share when they work on another process's API server.
-pub fn manager(client: Client) -> Manager {
-    Manager::new(engine::Options {
-        client,
-        clock: Clock::system(),
-        random: Random::system(),
-        network: Arc::new(RealNetwork),
-        metrics: metrics::Metrics::default(),
-    })
 }

@@ -5,5 +5,5 @@ mod selection;
 mod table;
 
 pub use kinds::{help, short_help, unimplemented};
-pub use selection::Selection;
-pub use table::{Context, start};
+pub use selection::{Selection, start};
+pub use table::Context;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use engine::InventoryEntry;
 
-use super::table::{Family, families};
+use super::table::{Context, Family, families};
 
 /// The families of controllers that run in this process: `core`, `kubeadm`, ….
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Selection {
     }
 
     /// The chosen rows of the table, in its order.
-    pub(super) fn families(&self) -> impl Iterator<Item = Family> {
+    fn families(&self) -> impl Iterator<Item = Family> {
         families().into_iter().filter(|family| self.0.contains(&family.name))
     }
 }
@@ -69,6 +69,13 @@ impl FromStr for Selection {
             return Err(format!("no controller is called {other:?}; there are {}", listed(&known)));
         }
         Ok(Self(known.into_iter().filter(|name| asked.contains(name)).collect()))
+    }
+}
+
+/// Starts the chosen controllers; they end with the manager.
+pub fn start(context: &Context, selection: &Selection) {
+    for family in selection.families() {
+        (family.start)(context);
     }
 }
 

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use metal::preprovisioning::BootImages;
 
-use super::selection::Selection;
-
 /// Where workload clusters of the simulated infrastructure listen.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
@@ -36,7 +34,8 @@ pub(super) struct Family {
     pub kinds: Vec<GroupKind>,
     /// The providers that clusterctl's inventory names.
     pub inventory: Vec<InventoryEntry>,
-    start: Box<dyn Fn(&Context)>,
+    /// Starts its controllers; they end with the manager.
+    pub start: Box<dyn Fn(&Context)>,
 }
 
 /// Every family, in the order in which they start.
@@ -67,13 +66,6 @@ impl Family {
                 providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
             }),
         }
-    }
-}
-
-/// Starts the chosen controllers; they end with the manager.
-pub fn start(context: &Context, selection: &Selection) {
-    for family in selection.families() {
-        (family.start)(context);
     }
 }
 

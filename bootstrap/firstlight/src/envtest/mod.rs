@@ -13,8 +13,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::commands::say;
 use crate::logging;
+use crate::output::say;
 use flags::Flags;
 
 /// The environment variable that, set to `1`, turns garbage collection, namespace deletion and what else kube-controller-manager does on.

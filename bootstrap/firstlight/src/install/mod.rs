@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use manifests::{NAMESPACE, owned, shared};
 
 use crate::image;
-use crate::plane::FIELD_MANAGER;
+use crate::names::FIELD_MANAGER;
 
 /// How long a new kind may take until it is served.
 const ESTABLISHED: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::read::Document;
 use super::suggest::nearest;
-use crate::plane::FIELD_MANAGER;
+use crate::names::FIELD_MANAGER;
 
 /// What is wrong with a document, and where.
 #[derive(Debug, thiserror::Error)]

@@ -8,8 +8,8 @@ use schemas::netboot::Agent;
 use serde_json::json;
 
 use super::reason;
-use crate::commands::say;
-use crate::commands::verbs::TargetOptions;
+use crate::output::say;
+use crate::target::TargetOptions;
 
 /// Options of `metal approve`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ pub mod power;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::verbs::TargetOptions;
+use crate::target::TargetOptions;
 
 /// What is done.
 #[derive(Debug, Subcommand)]

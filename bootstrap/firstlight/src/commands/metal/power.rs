@@ -9,7 +9,7 @@ use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
 use super::{HostOptions, reason};
-use crate::commands::say;
+use crate::output::say;
 use crate::reboot::RebootRequest;
 
 /// Options of `metal power-on` and `metal power-off`.

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::reason;
-use crate::commands::say;
-use crate::commands::verbs::TargetOptions;
+use crate::output::say;
+use crate::target::TargetOptions;
 use objects::Line;
 
 /// What `--help` says at its end.

@@ -1,4 +1,4 @@
-//! Which cluster a verb is about.
+//! Which cluster a command is about.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use clusterctl::Error;
 use clusterctl::connection::{Choice, Connection};
 use tokio::net::TcpStream;
 
-use crate::cli::DirectoryOptions;
 use crate::directory::DataDirectory;
+use crate::options::DirectoryOptions;
 
 /// How long a server on this machine may take to accept a connection.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The cluster that a verb works on.
+/// The cluster that a command works on.
 #[derive(Debug, Clone, Args)]
 pub struct TargetOptions {
     /// Kubeconfig of the management cluster [default: the server on --data-dir, else $KUBECONFIG, else ~/.kube/config]

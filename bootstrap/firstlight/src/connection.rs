@@ -1,0 +1,32 @@
+//! The API server of another process: a client of it, and what controllers and views need to work on it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clusterctl::connection::Choice;
+use engine::Manager;
+use engine::network::RealNetwork;
+use kube::Client;
+use machinery::clock::Clock;
+use machinery::random::Random;
+
+/// A client from a kubeconfig file.
+///
+/// # Errors
+/// Where the file cannot be read or is no kubeconfig.
+pub async fn client(path: &Path) -> Result<Client> {
+    let choice = Choice { kubeconfig: Some(path.to_owned()), context: None };
+    Ok(choice.connect().await?.client)
+}
+
+/// What controllers and views share when they work on another process's API server.
+pub fn manager(client: Client) -> Manager {
+    Manager::new(engine::Options {
+        client,
+        clock: Clock::system(),
+        random: Random::system(),
+        network: Arc::new(RealNetwork),
+        metrics: metrics::Metrics::default(),
+    })
+}
