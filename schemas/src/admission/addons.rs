@@ -1,6 +1,6 @@
 //! Rules of ClusterResourceSet and ClusterResourceSetBinding.
 
-use super::Request;
+use super::request::Request;
 use super::common::{self, Errors, at};
 use crate::addons::{ClusterResourceSet, ClusterResourceSetBinding};
 

@@ -2,7 +2,7 @@
 
 use machinery::cel::url;
 
-use super::Request;
+use super::request::Request;
 use super::bare_metal_host::own_namespace;
 use super::common::{Errors, at};
 use crate::metal3::BMCEventSubscription;

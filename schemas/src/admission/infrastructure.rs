@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Request;
+use super::request::Request;
 use super::common::{Errors, at};
 
 const BACKENDS: [&str; 2] = ["docker", "inMemory"];

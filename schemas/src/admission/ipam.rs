@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use super::Request;
+use super::request::Request;
 use super::common::{Errors, at};
 use crate::ipam::IPAddress;
 

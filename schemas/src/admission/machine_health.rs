@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::Request;
+use super::request::Request;
 use super::common::{self, Errors};
 use super::machine_set::selected_cluster;
 use crate::cluster::{MachineDrainRule, MachineHealthCheck};

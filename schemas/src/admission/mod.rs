@@ -20,6 +20,7 @@ mod kubeadm_config;
 mod machine;
 mod machine_health;
 mod machine_set;
+mod request;
 mod runtime;
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,9 @@ use machinery::field::FieldError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use common::{Errors, annotation};
+use common::Errors;
 pub use features::{Features, Gates};
+use request::Request;
 
 /// What a request does to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,29 +42,6 @@ pub enum Operation {
     Update,
     /// It goes away. Nothing here refuses that.
     Delete,
-}
-
-/// One request, as the rules see it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
-    /// What is switched on.
-    pub features: Features,
-    /// The object as it will be, with defaults.
-    pub new: &'a Value,
-    /// The object as it is; `None` on creation.
-    pub old: Option<&'a Value>,
-    /// Whether nothing will be stored.
-    pub dry_run: bool,
-}
-
-/// The annotation on objects that the topology controller applies only to see what would change.
-const TOPOLOGY_DRY_RUN: &str = "topology.cluster.x-k8s.io/dry-run";
-
-impl Request<'_> {
-    /// Whether rules about what can't be changed are left out, since the topology controller only asks what would change.
-    fn skips_immutability(&self) -> bool {
-        self.dry_run && annotation(self.new, TOPOLOGY_DRY_RUN).is_some()
-    }
 }
 
 /// Defaults `new` and applies the rules of its kind: [`set_defaults`], then [`check`].

@@ -7,6 +7,7 @@ use engine::object::is_deleting;
 use engine::{Action, NamespacedName, owners, time};
 use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
+use schemas::defaults;
 
 use super::rollout::{self, Limits, Set};
 use super::{Observed, sets, status, template};
@@ -127,7 +128,7 @@ pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
         .as_ref()
         .and_then(|rollout| rollout.strategy.as_ref())
         .and_then(|strategy| strategy.rolling_update.as_ref());
-    let replicas = deployment.spec.replicas.unwrap_or(1);
+    let replicas = deployment.spec.replicas.unwrap_or(defaults::REPLICAS);
     Limits::resolve(
         replicas,
         rolling.and_then(|rolling| rolling.max_surge.as_ref()),
@@ -138,7 +139,7 @@ pub(super) fn limits(deployment: &MachineDeployment) -> Limits {
 /// Whether old Machines are replaced only when somebody deletes them.
 pub(super) fn is_on_delete(deployment: &MachineDeployment) -> bool {
     let strategy = deployment.spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    strategy.is_some_and(|strategy| strategy.type_ == "OnDelete")
+    strategy.is_some_and(|strategy| strategy.type_ == defaults::ON_DELETE)
 }
 
 fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {

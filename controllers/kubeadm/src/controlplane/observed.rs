@@ -152,7 +152,7 @@ impl Observed {
         if object::is_deleting(self.control_plane.as_ref()) {
             return 0;
         }
-        usize::try_from(self.control_plane.spec.replicas.unwrap_or(1)).unwrap_or(0)
+        usize::try_from(self.control_plane.spec.replicas.unwrap_or(schemas::defaults::REPLICAS)).unwrap_or(0)
     }
 
     /// Whether the cluster has control plane Machines that are not this control plane's: a member of etcd that none of ours accounts

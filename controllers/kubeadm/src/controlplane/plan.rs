@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use engine::{conditions, object};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
+use schemas::defaults::MAX_SURGE;
 
 use super::desired::Entry;
 use super::machine_conditions::{self, Blind};
@@ -294,17 +296,20 @@ fn outdated<'a>(situation: &Situation<'a>) -> Vec<&'a str> {
     present.map(ControlPlaneMachine::name).filter(|name| situation.outdated.contains_key(*name)).collect()
 }
 
-/// How many Machines there may be beyond the replicas while they are replaced: 1 unless the spec says 0.
+/// How many Machines there may be beyond the replicas while they are replaced.
 fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
     let rollout = control_plane.spec.rollout.as_ref();
     let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());
     let surge = strategy
         .and_then(|strategy| strategy.rolling_update.as_ref())
         .and_then(|update| update.max_surge.as_ref());
-    let is_zero = surge.is_some_and(|surge| {
-        serde_json::json!(surge) == serde_json::json!(0) || serde_json::json!(surge) == serde_json::json!("0")
-    });
-    usize::from(!is_zero)
+    // Admission lets nothing through but 0 and 1.
+    let most = usize::try_from(MAX_SURGE).unwrap_or_default();
+    match surge {
+        Some(IntOrString::Int(0)) => 0,
+        Some(IntOrString::String(text)) if text == "0" => 0,
+        _ => most,
+    }
 }
 
 fn scale_up(situation: &Situation<'_>, replaces: bool) -> Decision {
