@@ -1,6 +1,7 @@
 //! Cluster, Machine, MachineSet, MachineDeployment.
 //!
-//! Each reconciler gathers what it needs to know, plans, and applies the plan. `plan` is pure and holds all the rules.
+//! Each controller runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
+//! `apply` does what the plan says.
 
 mod aggregates;
 mod belonging;
@@ -39,6 +40,3 @@ pub const PROVIDERS: &[Provider] = &[Provider {
 pub fn start(manager: &Manager) {
     PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
 }
-
-/// Message of a condition when something failed that only the log explains.
-pub(crate) const INTERNAL_ERROR: &str = "Please check controller logs for errors";

@@ -6,7 +6,7 @@ use engine::object::{is_deleting, uid};
 use engine::{ExternalObject, Kind, owners};
 use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
 
-use super::Observed;
+use super::observe::Observed;
 use super::plan::Plan;
 use crate::change::Reference;
 use crate::text;
@@ -94,7 +94,7 @@ fn line<K: Kind>(title: &str, objects: &[Arc<K>]) -> Option<String> {
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(text::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => {
             if !is_deleting(object.object.as_ref()) {
                 plan.delete.external.push(object.clone());

@@ -1,31 +1,30 @@
 //! The Cluster controller.
 
-mod conditions;
+mod apply;
 mod counters;
 mod deletion;
 mod kubeconfig;
+mod observe;
 mod plan;
+mod status;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
-use engine::names::{CLUSTER_NAME, CONTROL_PLANE};
-use engine::object::{is_deleting, label};
+use engine::names::CLUSTER_NAME;
+use engine::object::label;
 use engine::{
-    Action, Change, Controller, Descriptor, Error, External, GroupKind, Health, Kind, Manager, NamespacedName, Objects, Reconciler,
-    Request, Result,
+    Change, Controller, Descriptor, External, Frame, GroupKind, Kind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
-use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
+use schemas::cluster::Cluster;
 
-pub use plan::{Plan, plan};
+pub use observe::Observed;
+pub use plan::{FINALIZER, Plan, plan};
 
-use crate::change::{Reference, apply_external, finish, is_paused, write_back};
+use observe::ClusterController;
 
-/// The finalizer.
-pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &[
     "Available",
@@ -47,47 +46,6 @@ const OWNED: &[&str] = &[
 ];
 const BY_REFERENCE: &str = "reference";
 const CONCURRENCY: usize = 50;
-
-/// Everything that a plan for a Cluster depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The Cluster.
-    pub cluster: Arc<Cluster>,
-    /// `spec.infrastructureRef`.
-    pub infrastructure: Reference,
-    /// `spec.controlPlaneRef`.
-    pub control_plane: Reference,
-    /// Its control plane Machines.
-    pub control_plane_machines: Vec<Arc<Machine>>,
-    /// Its other Machines.
-    pub worker_machines: Vec<Arc<Machine>>,
-    /// Its MachineDeployments.
-    pub deployments: Vec<Arc<MachineDeployment>>,
-    /// Its MachineSets.
-    pub sets: Vec<Arc<MachineSet>>,
-    /// Its MachinePools.
-    pub pools: Vec<Arc<MachinePool>>,
-    /// The connection to it.
-    pub health: Health,
-    /// The Secret with its kubeconfig exists.
-    pub has_kubeconfig: bool,
-    /// Its certificate authority, if there is one.
-    pub authority: Option<Arc<Secret>>,
-    /// Now.
-    pub now: DateTime<Utc>,
-}
-
-struct Controls {
-    manager: Manager,
-    clusters: Objects<Cluster>,
-    machines: Objects<Machine>,
-    deployments: Objects<MachineDeployment>,
-    sets: Objects<MachineSet>,
-    pools: Objects<MachinePool>,
-    secrets: Objects<Secret>,
-    external: External,
-    recorder: engine::events::Recorder,
-}
 
 /// The controller's row of the table.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -124,7 +82,7 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("cluster-controller");
     let manager = manager.clone();
-    controller.start(Controls {
+    controller.start(Frame(ClusterController {
         manager,
         clusters,
         machines,
@@ -134,7 +92,7 @@ fn start(manager: &Manager) {
         secrets,
         external,
         recorder,
-    });
+    }));
 }
 
 /// The Cluster whose name an object has as label.
@@ -160,93 +118,39 @@ fn without_control_plane(clusters: &Objects<Cluster>) -> impl Fn(&Change<Secret>
     }
 }
 
-impl Reconciler for Controls {
-    async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(cluster) = self.clusters.get(&request) else { return Ok(Action::done()) };
-        let cluster = engine::finalizer::ensure(&self.clusters, &cluster, FINALIZER).await?;
-        let now = self.manager.clock().now();
-        if is_paused(&self.clusters, &cluster, &cluster, (OWNED, now)).await? {
-            return Ok(Action::done());
-        }
-        let observed = self.gather(cluster).await;
-        let plan = plan(&observed);
-        self.apply(&observed, plan).await
-    }
-}
+impl Planned for ClusterController {
+    type Object = Cluster;
+    type Observed = Observed;
+    type Plan = Plan;
 
-impl Controls {
-    async fn gather(&self, cluster: Arc<Cluster>) -> Observed {
-        let name = NamespacedName::of(cluster.as_ref());
-        let infrastructure =
-            Reference::read(&self.external, &name.namespace, cluster.spec.infrastructure_ref.as_ref()).await;
-        let control_plane =
-            Reference::read(&self.external, &name.namespace, cluster.spec.control_plane_ref.as_ref()).await;
-        let machines = self.machines.by_cluster(&name);
-        let (control_plane_machines, worker_machines) =
-            machines.into_iter().partition(|machine| label(machine.as_ref(), CONTROL_PLANE).is_some());
-        let secret = |suffix: &str| {
-            self.secrets.get(&NamespacedName::new(name.namespace.as_str(), format!("{}-{suffix}", name.name)))
-        };
-        Observed {
-            infrastructure,
-            control_plane,
-            control_plane_machines,
-            worker_machines,
-            deployments: self.deployments.by_cluster(&name),
-            sets: self.sets.by_cluster(&name),
-            pools: self.pools.by_cluster(&name),
-            health: self.manager.clusters().health(&name),
-            has_kubeconfig: secret("kubeconfig").is_some(),
-            authority: secret("ca"),
-            now: self.manager.clock().now(),
-            cluster,
-        }
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<Cluster> {
+        &self.clusters
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        errors.extend(apply_external(&self.external, &plan.external).await);
-        errors.extend(self.delete_each(&self.deployments, &plan.delete.deployments).await);
-        errors.extend(self.delete_each(&self.sets, &plan.delete.sets).await);
-        errors.extend(self.delete_each(&self.pools, &plan.delete.pools).await);
-        errors.extend(self.delete_each(&self.machines, &plan.delete.machines).await);
-        for object in &plan.delete.external {
-            errors.extend(self.external.handle(object).delete(object.object.as_ref()).await.err());
-        }
-        if plan.create_kubeconfig {
-            errors.extend(self.create_kubeconfig(observed).await.err());
-        }
-        for event in plan.events {
-            self.recorder.normal(observed.cluster.as_ref(), &(), event.reason, event.message);
-        }
-        let errors = write_back(&self.clusters, &observed.cluster, plan.cluster, OWNED, errors, |cluster| {
-            &mut cluster.status.get_or_insert_default().observed_generation
-        })
-        .await;
-        finish(errors, plan.action)
+    fn manager(&self) -> &Manager {
+        &self.manager
     }
 
-    async fn delete_each<K: Kind>(&self, objects: &Objects<K>, list: &[Arc<K>]) -> Vec<Error> {
-        let mut errors = Vec::new();
-        for object in list {
-            errors.extend(objects.delete(object.as_ref()).await.err());
-        }
-        errors
+    fn cluster(&self, cluster: &Arc<Cluster>) -> Membership {
+        Membership::Of(cluster.clone())
     }
 
-    async fn create_kubeconfig(&self, observed: &Observed) -> Result<()> {
-        let Some(authority) = &observed.authority else { return Ok(()) };
-        let secret = kubeconfig::secret(&observed.cluster, authority, observed.now, self.manager.random())?;
-        self.secrets.create_if_absent(&secret).await.map(|_| ())
+    async fn observe(&self, cluster: Arc<Cluster>, _: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+        Ok(Some(self.read(cluster).await))
     }
-}
 
-/// Whether `cluster` is being deleted.
-fn deleting(cluster: &Cluster) -> bool {
-    is_deleting(cluster)
-}
+    fn plan(observed: &Observed) -> Plan {
+        plan(observed)
+    }
 
-/// Whether the Cluster's `ControlPlaneInitialized` was true already.
-fn was_initialized(cluster: &Cluster) -> bool {
-    cluster.condition_is_true("ControlPlaneInitialized")
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<Cluster> {
+        self.execute(observed, plan).await
+    }
+
+    fn observed_generation(cluster: &mut Cluster) -> &mut Option<i64> {
+        &mut cluster.status.get_or_insert_default().observed_generation
+    }
 }

@@ -8,8 +8,10 @@ use engine::{Action, ExternalObject};
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 
+use super::drain;
+use super::facts::node_name;
+use super::observed::{NodeState, Observed};
 use super::plan::Plan;
-use super::{DELETION_RETRY, NodeState, Observed, drain, node_name};
 use crate::change::{Event, Reference};
 
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";
@@ -17,6 +19,8 @@ const PRE_TERMINATE: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 const EXCLUDE_DRAIN: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 /// How long the deletion of a Node is tried at least, in one life of this process.
 const NODE_DELETION_LEAST: Duration = Duration::seconds(10);
+/// How long a step of a deletion that no event ends waits before it is looked at again.
+const DELETION_RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 const OUT_OF_REACH: &str = "Waiting for the connection to the workload cluster";
 const EXCLUDE_VOLUMES: &str = "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach";
 
@@ -122,7 +126,7 @@ fn hooks(observed: &Observed, prefix: &str) -> Vec<String> {
 pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
     if let Some(error) = unreadable_control_plane(observed) {
         plan.errors.push(error.to_owned());
-        return Step::Waiting("InternalError", crate::INTERNAL_ERROR.to_owned());
+        return Step::Waiting("InternalError", crate::text::INTERNAL_ERROR.to_owned());
     }
     if let Some(step) = before_termination(plan, observed) {
         return step;
@@ -241,7 +245,7 @@ fn volumes_step(plan: &mut Plan, observed: &Observed) -> Option<Step> {
 fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
-        Reference::Failed(_) => Some(crate::INTERNAL_ERROR.to_owned()),
+        Reference::Failed(_) => Some(crate::text::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => Some(delete(plan, object)),
     }
 }

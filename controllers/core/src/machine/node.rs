@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use schemas::cluster::{Machine, MachineNodeReference};
 use schemas::defaults;
 
+use super::observed::{NodeState, Observed};
 use super::plan::Plan;
-use super::{NodeState, Observed};
 use crate::change::{Event, Reference};
 use crate::machine_deployment::REVISION;
 

@@ -1,5 +1,7 @@
 //! The MachineDeployment controller.
 
+mod apply;
+mod observe;
 mod plan;
 mod rollout;
 mod sets;
@@ -8,26 +10,22 @@ pub(crate) mod template;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
-    Action, Applied, Change, Controller, Descriptor, Error, External, GroupKind, Manager, NamespacedName, Objects, Reconciler,
-    Request, Result, owners,
+    Applied, Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-pub use plan::{Plan, plan};
+pub use observe::Observed;
+pub use plan::{FINALIZER, Plan, REVISION, plan};
 
-use crate::change::{Reference, apply_external, cluster_of, finish, is_paused, without_cluster, write_back};
+use crate::change::cluster_of;
 use crate::selector;
+use observe::MachineDeploymentController;
 
-/// The finalizer.
-pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// Annotation on MachineDeployments and MachineSets: which change of the template this is.
-pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
-const FIELD_MANAGER: &str = "capi-machinedeployment";
 const OWNED: &[&str] = &[
     "Available",
     "RollingOut",
@@ -41,38 +39,6 @@ const OWNED: &[&str] = &[
 ];
 const CONCURRENCY: usize = 50;
 const BY_REFERENCE: &str = "reference";
-
-/// Everything that a plan for a MachineDeployment depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The MachineDeployment.
-    pub deployment: Arc<MachineDeployment>,
-    /// Its Cluster.
-    pub cluster: Arc<Cluster>,
-    /// Its MachineSets, and those without an owner that its selector matches.
-    pub sets: Vec<Arc<MachineSet>>,
-    /// Its Machines.
-    pub machines: Vec<Arc<Machine>>,
-    /// The bootstrap template.
-    pub bootstrap: Reference,
-    /// The infrastructure template.
-    pub infrastructure: Reference,
-    /// The end of the name of the next MachineSet.
-    pub suffix: String,
-    /// Now.
-    pub now: DateTime<Utc>,
-}
-
-struct Controls {
-    manager: Manager,
-    clusters: Objects<Cluster>,
-    deployments: Objects<MachineDeployment>,
-    sets: Objects<MachineSet>,
-    machines: Objects<Machine>,
-    external: External,
-    applied: Applied,
-    recorder: engine::events::Recorder,
-}
 
 /// The controller's row of the table.
 pub const CONTROLLER: Descriptor = Descriptor {
@@ -120,7 +86,7 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machinedeployment-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
-    controller.start(Controls {
+    controller.start(Frame(MachineDeploymentController {
         manager,
         clusters,
         deployments,
@@ -129,7 +95,7 @@ fn start(manager: &Manager) {
         external,
         applied,
         recorder,
-    });
+    }));
 }
 
 /// MachineDeployments whose selector matches a MachineSet that nobody controls.
@@ -154,71 +120,44 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
     requests
 }
 
-impl Reconciler for Controls {
-    async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(deployment) = self.deployments.get(&request) else { return Ok(Action::done()) };
-        let name = &deployment.spec.cluster_name;
-        let cluster = match cluster_of::<MachineDeployment>(&self.clusters, &request, name) {
-            Ok(cluster) => cluster,
-            Err(missing) => {
-                let left = !self.sets.by_owner(engine::object::uid(deployment.as_ref())).is_empty();
-                return without_cluster(&self.deployments, &deployment, FINALIZER, left, missing).await;
-            }
-        };
-        let deployment = engine::finalizer::ensure(&self.deployments, &deployment, FINALIZER).await?;
-        let now = self.manager.clock().now();
-        if is_paused(&self.deployments, &deployment, &cluster, (OWNED, now)).await? {
-            return Ok(Action::done());
-        }
-        let observed = self.gather(deployment, cluster).await;
-        let plan = plan(&observed);
-        self.apply(&observed, plan).await
-    }
-}
+impl Planned for MachineDeploymentController {
+    type Object = MachineDeployment;
+    type Observed = Observed;
+    type Plan = Plan;
 
-impl Controls {
-    async fn gather(&self, deployment: Arc<MachineDeployment>, cluster: Arc<Cluster>) -> Observed {
-        let namespace = deployment.metadata.namespace.clone().unwrap_or_default();
-        let name = deployment.metadata.name.clone().unwrap_or_default();
-        let spec = &deployment.spec.template.spec;
-        let bootstrap = Reference::read(&self.external, &namespace, spec.bootstrap.config_ref.as_ref()).await;
-        let infrastructure =
-            Reference::read(&self.external, &namespace, Some(&spec.infrastructure_ref)).await;
-        let mut sets = self.sets.by_cluster(&NamespacedName::of(cluster.as_ref()));
-        sets.retain(|set| match owners::controller(set.as_ref()) {
-            Some(owner) => owner.uid == uid(deployment.as_ref()),
-            None => selector::matches(&deployment.spec.selector, set.metadata.labels.as_ref()),
-        });
-        let mut machines = self.machines.by_cluster(&NamespacedName::of(cluster.as_ref()));
-        machines.retain(|machine| label(machine.as_ref(), DEPLOYMENT_NAME) == Some(name.as_str()));
-        let (suffix, now) = (self.manager.random().name_suffix(), self.manager.clock().now());
-        Observed { deployment, cluster, sets, machines, bootstrap, infrastructure, suffix, now }
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
+    const OWNED: &'static [&'static str] = OWNED;
+
+    fn objects(&self) -> &Objects<MachineDeployment> {
+        &self.deployments
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Result<Action> {
-        let mut errors: Vec<Error> = plan.errors.into_iter().map(Error::Failed).collect();
-        errors.extend(apply_external(&self.external, &plan.external).await);
-        for (current, wanted) in &plan.sets {
-            let result =
-                self.sets.apply_changed(&self.applied, FIELD_MANAGER, current.as_ref(), wanted).await;
-            errors.extend(result.err());
-        }
-        for set in &plan.delete {
-            errors.extend(self.sets.delete(set.as_ref()).await.err());
-            self.applied.forget(uid(set.as_ref()));
-        }
-        for event in plan.events {
-            self.recorder.normal(observed.deployment.as_ref(), &(), event.reason, event.message);
-        }
-        let errors = write_back(
-            &self.deployments,
-            &observed.deployment,
-            plan.deployment,
-            OWNED,
-            errors,
-            |deployment| &mut deployment.status.get_or_insert_default().observed_generation,
-        )
-        .await;
-        finish(errors, plan.action)
+    fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    fn cluster(&self, deployment: &Arc<MachineDeployment>) -> Membership {
+        cluster_of(&self.clusters, deployment.as_ref(), &deployment.spec.cluster_name)
+    }
+
+    async fn has_parts(&self, deployment: &Arc<MachineDeployment>) -> bool {
+        !self.sets.by_owner(uid(deployment.as_ref())).is_empty()
+    }
+
+    async fn observe(&self, deployment: Arc<MachineDeployment>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+        let Some(cluster) = cluster else { return Ok(None) };
+        Ok(Some(self.read(deployment, cluster).await))
+    }
+
+    fn plan(observed: &Observed) -> Plan {
+        plan(observed)
+    }
+
+    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
+        self.execute(observed, plan).await
+    }
+
+    fn observed_generation(deployment: &mut MachineDeployment) -> &mut Option<i64> {
+        &mut deployment.status.get_or_insert_default().observed_generation
     }
 }

@@ -10,8 +10,14 @@ use schemas::cluster::{MachineDeployment, MachineSet};
 use schemas::defaults;
 
 use super::rollout::{self, Limits, Set};
-use super::{Observed, sets, status, template};
+use super::observe::Observed;
+use super::{sets, status, template};
 use crate::change::{Event, ExternalChange, Reference};
+
+/// The finalizer.
+pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
+/// Annotation on MachineDeployments and MachineSets: which change of the template this is.
+pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 
 /// What to do about a MachineDeployment.
 #[derive(Debug, Default)]
@@ -52,7 +58,7 @@ pub fn plan(observed: &Observed) -> Plan {
     }
     status::set(&mut plan, observed, &split);
     if is_deleting(observed.deployment.as_ref()) && observed.sets.is_empty() {
-        engine::finalizer::remove(&mut plan.deployment, super::FINALIZER);
+        engine::finalizer::remove(&mut plan.deployment, FINALIZER);
     }
     plan
 }
@@ -158,9 +164,9 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
     let revision = sets::next_revision(split);
     if split.new.is_some() || !paused {
         let wanted = sets::wanted(observed, split.new.as_deref(), new.intent, Some(revision), &limits);
-        if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(super::REVISION)) {
+        if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(REVISION)) {
             let annotations = plan.deployment.metadata.annotations.get_or_insert_default();
-            annotations.insert(super::REVISION.to_owned(), value.clone());
+            annotations.insert(REVISION.to_owned(), value.clone());
         }
         event(plan, split.new.as_deref(), &wanted);
         plan.sets.push((split.new.clone(), wanted));

@@ -13,8 +13,11 @@ use kube::core::ApiResource;
 use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
 use schemas::meta::ContractVersionedObjectReference;
 
-use super::{Controls, FIELD_MANAGER, Observed, set_name_label};
+use super::facts::set_name_label;
+use super::observe::{MachineSetController, Observed};
 
+/// Who makes Machines and what belongs to them.
+pub(super) const FIELD_MANAGER: &str = "capi-machineset";
 /// The longest name of a Machine.
 const LONGEST_NAME: usize = 63;
 const DEFAULT_NAME: &str = "{{ .machineSet.name }}-{{ .random }}";
@@ -133,7 +136,7 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     Ok(NewMachine { machine: machine(set, name, spec), bootstrap, infrastructure })
 }
 
-impl Controls {
+impl MachineSetController {
     /// Makes the bootstrap object, the infrastructure object and the Machine, or none of them. Returns the name.
     pub(super) async fn create(&self, observed: &Observed, new: &NewMachine) -> Result<String> {
         let mut made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)> = Vec::new();
