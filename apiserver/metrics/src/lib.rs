@@ -41,7 +41,7 @@ impl Metrics {
     pub fn text(&self) -> String {
         let mut text = String::new();
         // A `String` takes everything.
-        drop(encode(&mut text, &self.0.lock().registry));
+        let _ = encode(&mut text, &self.0.lock().registry);
         text
     }
 }
