@@ -103,7 +103,8 @@ impl Registry {
         // limit.
         let any_age = options.resource_version == "0";
         // At most one object of a namespace has the selected name, so that no page is needed.
-        let is_one_object = selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
+        let is_one_object =
+            selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
         let limit = if any_age || is_one_object { 0 } else { options.limit };
         let start = token.map(|(_, start)| start);
         let view = self.list_view(served, &entries).await?;

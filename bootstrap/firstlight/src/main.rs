@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, FromArgMatches};
 use firstlight::cli::{Cli, Command};
-use firstlight::commands::{
-    backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs,
-};
+use firstlight::commands::{backup, completion, controllers, image, inspect, metal, pivot, serve, up, verbs};
 use firstlight::envtest::{self, Program};
 use firstlight::logging;
 use firstlight::signals::Interrupted;

@@ -29,7 +29,12 @@ fn options(place: &Path, controllers: &str) -> ServerOptions {
 }
 
 /// The body of the answer, or the code of a refusal.
-async fn get(scheme: &str, address: Option<SocketAddr>, path: &str, token: Option<&Path>) -> Result<String, u16> {
+async fn get(
+    scheme: &str,
+    address: Option<SocketAddr>,
+    path: &str,
+    token: Option<&Path>,
+) -> Result<String, u16> {
     let mut config = Config::new(format!("{scheme}://{}", address.unwrap()).parse().unwrap());
     config.accept_invalid_certs = true;
     config.auth_info.token_file = token.map(|path| path.display().to_string());

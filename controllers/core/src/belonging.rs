@@ -6,8 +6,8 @@ use std::sync::Arc;
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{
-    Action, Change, Controller, Descriptor, Kind, Manager, NamespacedName, Objects, Reconciler, Request, Result, owners,
-    paused,
+    Action, Change, Controller, Descriptor, Kind, Manager, NamespacedName, Objects, Reconciler, Request,
+    Result, owners, paused,
 };
 use schemas::cluster::{Cluster, MachineHealthCheck, MachinePool};
 

@@ -1,9 +1,11 @@
 //! What the plans of all controllers are made of.
 
+use engine::conditions::TRUE;
 use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects};
 use kube::api::DynamicObject;
+use schemas::HasConditions;
 use schemas::cluster::Cluster;
-use schemas::meta::ContractVersionedObjectReference;
+use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 /// An event to record about the reconciled object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,4 +103,35 @@ pub async fn apply_external(external: &External, changes: &[ExternalChange]) -> 
         errors.extend(objects.patch(&change.read.object, &change.wanted, &[]).await.err());
     }
     errors
+}
+
+/// Adds which steps failed to those of the conditions `types` that are true.
+pub fn report<K: HasConditions>(object: &mut K, types: &[&str], errors: &[&Error]) {
+    let failed: String = errors.iter().map(|error| format!("\n* {error}")).collect();
+    let is_meant =
+        |condition: &&mut Condition| condition.status == TRUE && types.contains(&condition.type_.as_str());
+    for condition in object.conditions_mut().iter_mut().filter(is_meant) {
+        condition.message.push_str(&failed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::conditions::{is_false, is_true};
+    use schemas::cluster::MachineSet;
+
+    use super::*;
+
+    #[test]
+    fn what_failed_stands_where_the_work_is_that_it_holds_up() {
+        let mut set = MachineSet::default();
+        *set.conditions_mut() =
+            vec![is_true("ScalingUp", "ScalingUp"), is_false("Deleting", "NotDeleting", "")];
+        set.conditions_mut()[0].message = "Scaling up from 0 to 1 replicas".to_owned();
+        let (one, two) = (Error::failed("create Machine: refused"), Error::failed("no"));
+        report(&mut set, &["ScalingUp", "Deleting"], &[&one, &two]);
+        let messages: Vec<&str> =
+            set.conditions().iter().map(|condition| condition.message.as_str()).collect();
+        assert_eq!(messages, ["Scaling up from 0 to 1 replicas\n* create Machine: refused\n* no", ""]);
+    }
 }

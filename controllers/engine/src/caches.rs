@@ -32,7 +32,15 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub fn new(client: Client, clock: Clock, shutdown: CancellationToken, tasks: TaskTracker) -> Self {
-        Self { client, clock, shutdown, tasks, is_remote: false, open: Mutex::default(), synced: Mutex::default() }
+        Self {
+            client,
+            clock,
+            shutdown,
+            tasks,
+            is_remote: false,
+            open: Mutex::default(),
+            synced: Mutex::default(),
+        }
     }
 
     /// The handle on a kind; the first call starts its watch.

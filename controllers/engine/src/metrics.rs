@@ -206,9 +206,11 @@ impl Collector for Queues {
             ("workqueue_unfinished_work_seconds", "Seconds of all reconciles that run now", |load| {
                 load.unfinished.as_secs_f64()
             }),
-            ("workqueue_longest_running_processor_seconds", "Seconds of the longest reconcile that runs now", |load| {
-                load.longest.as_secs_f64()
-            }),
+            (
+                "workqueue_longest_running_processor_seconds",
+                "Seconds of the longest reconcile that runs now",
+                |load| load.longest.as_secs_f64(),
+            ),
         ];
         for (name, help, figure) in figures {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

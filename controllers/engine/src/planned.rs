@@ -4,10 +4,13 @@
 //! A kind has a folder with these files: `observe` reads all that its rules depend on, `plan` holds the rules and is pure, `apply` does
 //! what the plan says, `status` has the conditions and counters that the plan writes.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
 
@@ -69,6 +72,8 @@ pub trait Planned: Send + Sync + 'static {
     const FINALIZER: Option<&'static str>;
     /// The conditions that nobody else writes.
     const OWNED: &'static [&'static str];
+    /// Whether plans put the last failure into a condition: once there is none any more, it is planned anew at once.
+    const HEEDS_FAILURES: bool = false;
 
     /// All objects of the kind.
     fn objects(&self) -> &Objects<Self::Object>;
@@ -98,15 +103,17 @@ pub trait Planned: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Reads what the plan depends on; `None` while there is nothing to do.
+    /// Reads what the plan depends on; `None` while there is nothing to do. `failure` says what failed in the last apply, for plans that
+    /// put it into their conditions.
     fn observe(
         &self,
         object: Arc<Self::Object>,
         cluster: Option<Arc<Cluster>>,
+        failure: Option<String>,
     ) -> impl Future<Output = Result<Option<Self::Observed>>> + Send;
 
     /// All rules. Pure.
-    fn plan(observed: &Self::Observed) -> Self::Plan;
+    fn plan(observed: &Self::Observed, now: DateTime<Utc>) -> Self::Plan;
 
     /// Does what the plan says, as far as it can be done.
     fn apply(
@@ -115,55 +122,84 @@ pub trait Planned: Send + Sync + 'static {
         plan: Self::Plan,
     ) -> impl Future<Output = Outcome<Self::Object>> + Send;
 
-    /// Puts into the conditions of `wanted` which steps failed. Conflicts are not among them: they are part of the work of several
-    /// controllers on one object.
+    /// Puts into the conditions of `wanted` which steps failed.
     fn report(_wanted: &mut Self::Object, _errors: &[&Error], _now: DateTime<Utc>) {}
 
-    /// `status.observedGeneration`.
-    fn observed_generation(object: &mut Self::Object) -> &mut Option<i64>;
+    /// `status.observedGeneration`, for kinds that have it.
+    fn observed_generation(_object: &mut Self::Object) -> Option<&mut Option<i64>> {
+        None
+    }
 }
 
 /// Runs a [`Planned`] controller.
-pub struct Frame<P>(pub P);
+pub struct Frame<P> {
+    planned: P,
+    /// What failed in the last apply of an object.
+    failures: Mutex<BTreeMap<Request, String>>,
+}
+
+impl<P: Planned> Frame<P> {
+    /// Runs `planned`.
+    pub fn new(planned: P) -> Self {
+        Self { planned, failures: Mutex::default() }
+    }
+}
 
 impl<P: Planned> Reconciler for Frame<P> {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        let Some(object) = self.0.objects().get(&request) else {
-            self.0.forget(&request).await;
+        let Some(object) = self.planned.objects().get(&request) else {
+            self.failures.lock().remove(&request);
+            self.planned.forget(&request).await;
             return Ok(Action::done());
         };
-        let cluster = match self.0.cluster(&object) {
+        let cluster = match self.planned.cluster(&object) {
             Membership::Of(cluster) => Some(cluster),
             Membership::None => None,
             Membership::Waits => return Ok(Action::done()),
             Membership::Missing(error) => return self.without_cluster(&object, error).await,
         };
         let object = match P::FINALIZER {
-            Some(finalizer) => finalizer::ensure(self.0.objects(), &object, finalizer).await?,
+            Some(finalizer) => finalizer::ensure(self.planned.objects(), &object, finalizer).await?,
             None => object,
         };
         if self.is_paused(&object, cluster.as_ref()).await? {
             return Ok(Action::done());
         }
-        let Some(observed) = self.0.observe(object.clone(), cluster).await? else {
+        let failure = self.failures.lock().get(&request).cloned();
+        let Some(observed) = self.planned.observe(object.clone(), cluster, failure).await? else {
             return Ok(Action::done());
         };
-        let plan = P::plan(&observed);
-        let outcome = self.0.apply(&observed, plan).await;
-        self.write_back(&object, outcome).await
+        let plan = P::plan(&observed, self.planned.manager().clock().now());
+        let outcome = self.planned.apply(&observed, plan).await;
+        let is_over = self.remember(request, &outcome.errors) && outcome.errors.is_empty();
+        let action = self.write_back(&object, outcome).await?;
+        Ok(if is_over { Action::requeue_after(Duration::ZERO) } else { action })
     }
 }
 
 impl<P: Planned> Frame<P> {
+    /// Keeps what failed for the next plan; whether plans heed it and there was something before.
+    fn remember(&self, request: Request, errors: &[Error]) -> bool {
+        let texts: Vec<String> =
+            errors.iter().filter(|error| is_reported(error)).map(ToString::to_string).collect();
+        let mut failures = self.failures.lock();
+        let before = if texts.is_empty() {
+            failures.remove(&request)
+        } else {
+            failures.insert(request, texts.join(", "))
+        };
+        P::HEEDS_FAILURES && before.is_some()
+    }
+
     /// Lets an object go whose Cluster does not exist, if that can be done.
     async fn without_cluster(&self, object: &Arc<P::Object>, error: Option<Error>) -> Result<Action> {
         let is_paused = !paused::causes(object.as_ref(), None).is_empty();
-        let keeps = is_paused || !is_deleting(object.as_ref()) || self.0.has_parts(object).await;
+        let keeps = is_paused || !is_deleting(object.as_ref()) || self.planned.has_parts(object).await;
         match (P::FINALIZER, error) {
             (Some(finalizer), _) if !keeps => {
                 let mut wanted = object.as_ref().clone();
                 finalizer::remove(&mut wanted, finalizer);
-                self.0.objects().patch(object, &wanted, &[]).await?;
+                self.planned.objects().patch(object, &wanted, &[]).await?;
                 Ok(Action::done())
             }
             (_, Some(error)) => Err(error),
@@ -174,12 +210,12 @@ impl<P: Planned> Frame<P> {
     /// Whether the object is paused; the condition that says so is written.
     async fn is_paused(&self, object: &Arc<P::Object>, cluster: Option<&Arc<Cluster>>) -> Result<bool> {
         let mut wanted = object.as_ref().clone();
-        let now = self.0.manager().clock().now();
+        let now = self.planned.manager().clock().now();
         if !paused::set(&mut wanted, cluster.map(AsRef::as_ref), now) {
             return Ok(false);
         }
-        self.0.while_paused(&mut wanted, cluster).await?;
-        self.0.objects().patch(object, &wanted, P::OWNED).await?;
+        self.planned.while_paused(&mut wanted, cluster).await?;
+        self.planned.objects().patch(object, &wanted, P::OWNED).await?;
         Ok(true)
     }
 
@@ -188,18 +224,28 @@ impl<P: Planned> Frame<P> {
         let Outcome { wanted, mut errors, action } = outcome;
         let Some(mut wanted) = wanted else { return Error::aggregate(errors).map(|()| action) };
         if !errors.is_empty() {
-            let before = *P::observed_generation(&mut read.as_ref().clone());
-            *P::observed_generation(&mut wanted) = before;
-            let reported: Vec<&Error> = errors.iter().filter(|error| !error.is_conflict()).collect();
-            if !reported.is_empty() {
-                P::report(&mut wanted, &reported, self.0.manager().clock().now());
+            let before =
+                P::observed_generation(&mut read.as_ref().clone()).and_then(|generation| *generation);
+            if let Some(generation) = P::observed_generation(&mut wanted) {
+                *generation = before;
             }
+            let reported: Vec<&Error> = errors.iter().filter(|error| is_reported(error)).collect();
+            if !reported.is_empty() {
+                P::report(&mut wanted, &reported, self.planned.manager().clock().now());
+            }
+            errors.retain(|error| !matches!(error, Error::Terminal(_)));
         }
-        match self.0.objects().patch(read, &wanted, P::OWNED).await {
+        match self.planned.objects().patch(read, &wanted, P::OWNED).await {
             // The finalizer is gone, and with it the object.
             Err(error) if error.is_not_found() && is_deleting(&wanted) => {}
             result => errors.extend(result.err()),
         }
         Error::aggregate(errors).map(|()| action)
     }
+}
+
+/// Whether a failure is one to show. Conflicts are part of the work of several controllers on one object, and the connection to a workload
+/// cluster has conditions of its own.
+fn is_reported(error: &Error) -> bool {
+    !error.is_conflict() && !matches!(error, Error::NotConnected(_))
 }

@@ -124,6 +124,7 @@ impl World {
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
+            failure: None,
         };
         Self { observed }
     }

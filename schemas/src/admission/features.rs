@@ -201,8 +201,7 @@ mod tests {
         assert_eq!(gates.not_implemented(&both), ["ClusterTopology"]);
         assert!(gates.not_implemented(&["kubeadm"]).is_empty());
         assert_eq!(Gates::left_to_others(&both), Gates::default());
-        let left =
-            Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
+        let left = Gates::left_to_others(&["kubeadm"]).and(&"RuntimeSDK=false".parse().unwrap()).features();
         assert!(left.cluster_topology && !left.runtime_sdk && !left.kubeadm_bootstrap_format_ignition);
         assert!(off("RuntimeSDK").ends_with("--controllers none --feature-gates RuntimeSDK=true"));
     }

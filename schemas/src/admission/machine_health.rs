@@ -2,9 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::request::Request;
 use super::common::{self, Errors};
 use super::machine_set::selected_cluster;
+use super::request::Request;
 use crate::cluster::{MachineDrainRule, MachineHealthCheck};
 
 /// The shortest time that a node may be given to start, unless it is not checked at all.

@@ -6,8 +6,8 @@ use machinery::selector;
 use serde_json::{Map, Value};
 
 use super::common::{self, CLUSTER_NAME_LABEL, Errors, annotation};
-use super::machine::{self, TaintsOf};
 use super::features;
+use super::machine::{self, TaintsOf};
 use super::request::Request;
 use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
 

@@ -16,7 +16,8 @@ const ROOMS: &[(&str, u8)] =
     &[("apiserver", 0), ("schemas", 1), ("controllers", 2), ("bootstrap", 3), ("tests", 4)];
 
 /// The crates of the API server from bottom to top.
-const API_SERVER_ORDER: &[&str] = &["metrics", "machinery", "pki", "store", "registry", "webhook", "access", "serving"];
+const API_SERVER_ORDER: &[&str] =
+    &["metrics", "machinery", "pki", "store", "registry", "webhook", "access", "serving"];
 
 /// Edges that the map forbids although they go downwards or sideways.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[

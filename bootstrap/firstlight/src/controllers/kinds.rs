@@ -7,11 +7,7 @@ use super::table::families;
 
 const CORE: &str = "cluster.x-k8s.io";
 const ADDONS: &str = "addons.cluster.x-k8s.io";
-const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
-const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-const IPAM: &str = "ipam.cluster.x-k8s.io";
-const METAL3: &str = "metal3.io";
 
 /// Kinds that upstream's managers act on and nothing here does, each with the family of controllers that it would belong to. Their
 /// objects are stored, and nothing else happens.
@@ -25,30 +21,12 @@ const UNIMPLEMENTED: &[(GroupKind, &str)] = &[
     (GroupKind::new(INFRASTRUCTURE, "DevMachinePool"), "simulated"),
 ];
 
-/// Kinds that no controller reconciles, here or upstream: others read them, or write them as a result.
-const DATA: &[GroupKind] = &[
-    GroupKind::new(ADDONS, "ClusterResourceSetBinding"),
-    GroupKind::new(BOOTSTRAP, "KubeadmConfigTemplate"),
-    GroupKind::new(CONTROL_PLANE, "KubeadmControlPlaneTemplate"),
-    GroupKind::new("clusterctl.cluster.x-k8s.io", "Provider"),
-    GroupKind::new(INFRASTRUCTURE, "DevClusterTemplate"),
-    GroupKind::new(INFRASTRUCTURE, "DevMachinePoolTemplate"),
-    GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
-    // Providers of addresses (IPAM) are installed by themselves, as upstream.
-    GroupKind::new(IPAM, "IPAddress"),
-    GroupKind::new(IPAM, "IPAddressClaim"),
-    GroupKind::new(METAL3, "FirmwareSchema"),
-    GroupKind::new(METAL3, "HardwareData"),
-    GroupKind::new(METAL3, "HostUpdatePolicy"),
-    GroupKind::new("netboot.firstlight.dev", "DHCPLease"),
-];
-
 /// Whether the controllers that run are those that would have to act on this kind, and do not. Where their family does not run,
 /// somebody else's controllers are expected.
 pub fn unimplemented(group: &str, kind: &str, running: &Selection) -> bool {
-    UNIMPLEMENTED.iter().any(|(known, family)| {
-        known.group == group && known.kind == kind && running.names().contains(family)
-    })
+    UNIMPLEMENTED
+        .iter()
+        .any(|(known, family)| known.group == group && known.kind == kind && running.names().contains(family))
 }
 
 /// The help of `--controllers`: the families, and below them their kinds.
@@ -64,7 +42,9 @@ pub fn help() -> String {
         text.push_str(&format!("  {}: {}\n", family.name, list(family.kinds.iter())));
     }
     let unimplemented = list(UNIMPLEMENTED.iter().map(|(kind, _)| kind));
-    text.push_str(&format!("No controller here acts on {unimplemented}: they are stored, and nothing else happens"));
+    text.push_str(&format!(
+        "No controller here acts on {unimplemented}: they are stored, and nothing else happens"
+    ));
     text
 }
 
@@ -80,6 +60,29 @@ fn list<'a>(kinds: impl Iterator<Item = &'a GroupKind>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
+    const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+    const IPAM: &str = "ipam.cluster.x-k8s.io";
+    const METAL3: &str = "metal3.io";
+
+    /// Kinds that no controller reconciles, here or upstream: others read them, or write them as a result.
+    const DATA: &[GroupKind] = &[
+        GroupKind::new(ADDONS, "ClusterResourceSetBinding"),
+        GroupKind::new(BOOTSTRAP, "KubeadmConfigTemplate"),
+        GroupKind::new(CONTROL_PLANE, "KubeadmControlPlaneTemplate"),
+        GroupKind::new("clusterctl.cluster.x-k8s.io", "Provider"),
+        GroupKind::new(INFRASTRUCTURE, "DevClusterTemplate"),
+        GroupKind::new(INFRASTRUCTURE, "DevMachinePoolTemplate"),
+        GroupKind::new(INFRASTRUCTURE, "DevMachineTemplate"),
+        // Providers of addresses (IPAM) are installed by themselves, as upstream.
+        GroupKind::new(IPAM, "IPAddress"),
+        GroupKind::new(IPAM, "IPAddressClaim"),
+        GroupKind::new(METAL3, "FirmwareSchema"),
+        GroupKind::new(METAL3, "HardwareData"),
+        GroupKind::new(METAL3, "HostUpdatePolicy"),
+        GroupKind::new("netboot.firstlight.dev", "DHCPLease"),
+    ];
 
     /// The table of README.md and docs/ARCHITECTURE.md.
     fn page() -> String {

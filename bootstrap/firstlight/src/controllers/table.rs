@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn no_two_controllers_have_one_name_or_one_kind() {
-        fn names<C>(providers: &'static [Provider<C>]) -> impl Iterator<Item = &'static str> {
+        fn of<C>(providers: &'static [Provider<C>]) -> impl Iterator<Item = &'static str> {
             providers.iter().flat_map(|provider| provider.controllers).map(|controller| controller.name)
         }
-        let mut names: Vec<&str> = names(cluster_core::PROVIDERS).chain(names(kubeadm::PROVIDERS)).collect();
-        names.extend(self::names(simulated::PROVIDERS));
+        let mut names: Vec<&str> = of(cluster_core::PROVIDERS).chain(of(kubeadm::PROVIDERS)).collect();
+        names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
         let count = names.len();
         names.sort_unstable();
         names.dedup();

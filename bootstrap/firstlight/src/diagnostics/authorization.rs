@@ -3,7 +3,9 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
-use k8s_openapi::api::authorization::v1::{NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
 use kube::api::PostParams;
 use kube::{Api, Client};
 
@@ -30,7 +32,7 @@ impl Authorizer {
     async fn user(&self, headers: &HeaderMap) -> kube::Result<Option<UserInfo>> {
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let Some(token) = header.and_then(|text| text.strip_prefix("Bearer ")) else { return Ok(None) };
-        let spec = TokenReviewSpec { token: Some(token.trim().to_owned()), ..TokenReviewSpec::default() };
+        let spec = TokenReviewSpec { token: token.trim().to_owned(), ..TokenReviewSpec::default() };
         let review = TokenReview { spec, ..TokenReview::default() };
         let status = self.tokens.create(&PostParams::default(), &review).await?.status.unwrap_or_default();
         Ok(status.user.filter(|_| status.authenticated == Some(true)))

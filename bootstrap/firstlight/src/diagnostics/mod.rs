@@ -74,7 +74,8 @@ fn acceptor(manager: &Manager) -> Result<TlsAcceptor> {
     let (name, now, random) = ("firstlight-controllers", manager.clock().now(), manager.random());
     let authority = CertificateAuthority::generate(name, KeyAlgorithm::default(), None, now, random)?;
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
-    let certificates = Arc::new(ServerCertificates::new(&authority.issue(&Leaf::server(name, names), now, random)?)?);
+    let certificates =
+        Arc::new(ServerCertificates::new(&authority.issue(&Leaf::server(name, names), now, random)?)?);
     let config = server_config(certificates, &ClientCertificates::None, &["http/1.1"], manager.clock())?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -10,12 +10,13 @@ mod status;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::CLUSTER_NAME;
 use engine::object::label;
 use engine::{
-    Change, Controller, Descriptor, External, Frame, GroupKind, Kind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result,
+    Change, Controller, Descriptor, Error, External, Frame, GroupKind, Kind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::Cluster;
@@ -23,6 +24,7 @@ use schemas::cluster::Cluster;
 pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
+use crate::change::report;
 use observe::ClusterController;
 
 /// Conditions that this controller owns.
@@ -82,7 +84,7 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("cluster-controller");
     let manager = manager.clone();
-    controller.start(Frame(ClusterController {
+    controller.start(Frame::new(ClusterController {
         manager,
         clusters,
         machines,
@@ -138,11 +140,16 @@ impl Planned for ClusterController {
         Membership::Of(cluster.clone())
     }
 
-    async fn observe(&self, cluster: Arc<Cluster>, _: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+    async fn observe(
+        &self,
+        cluster: Arc<Cluster>,
+        _: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
         Ok(Some(self.read(cluster).await))
     }
 
-    fn plan(observed: &Observed) -> Plan {
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
         plan(observed)
     }
 
@@ -150,7 +157,11 @@ impl Planned for ClusterController {
         self.execute(observed, plan).await
     }
 
-    fn observed_generation(cluster: &mut Cluster) -> &mut Option<i64> {
-        &mut cluster.status.get_or_insert_default().observed_generation
+    fn report(cluster: &mut Cluster, errors: &[&Error], _: DateTime<Utc>) {
+        report(cluster, &["Deleting"], errors);
+    }
+
+    fn observed_generation(cluster: &mut Cluster) -> Option<&mut Option<i64>> {
+        Some(&mut cluster.status.get_or_insert_default().observed_generation)
     }
 }

@@ -224,7 +224,12 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
     counters::set(status, observed);
     status.observed_generation = generation;
     phase(plan);
-    status::set(&mut plan.cluster, observed, step, observed.cluster.condition_is_true("ControlPlaneInitialized"));
+    status::set(
+        &mut plan.cluster,
+        observed,
+        step,
+        observed.cluster.condition_is_true("ControlPlaneInitialized"),
+    );
     if let Some(delay) = status::requeue(observed) {
         plan.action = plan.action.min(Action::requeue_after(delay));
     }

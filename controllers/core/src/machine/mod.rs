@@ -13,12 +13,13 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{annotation, is_deleting, label};
 use engine::{
-    Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned, Request,
-    Result,
+    Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, Objects, Outcome,
+    Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
@@ -27,7 +28,7 @@ use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 pub use observed::{NodeState, Observed};
 pub use plan::{FINALIZER, Plan, plan};
 
-use crate::change::cluster_of;
+use crate::change::{cluster_of, report};
 use crate::machine_deployment::REVISION;
 use facts::node_name;
 use observe::{BY_NODE, BY_PROVIDER_ID, MachineController, names};
@@ -87,7 +88,7 @@ fn start(manager: &Manager) {
     let recorder = manager.recorder("machine-controller");
     let manager = manager.clone();
     let node_deletions = Mutex::default();
-    controller.start(Frame(MachineController {
+    controller.start(Frame::new(MachineController {
         manager,
         clusters,
         machines,
@@ -204,12 +205,17 @@ impl Planned for MachineController {
         self.node_deletions.lock().remove(request);
     }
 
-    async fn observe(&self, machine: Arc<Machine>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+    async fn observe(
+        &self,
+        machine: Arc<Machine>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(machine, cluster).await))
     }
 
-    fn plan(observed: &Observed) -> Plan {
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
         plan(observed)
     }
 
@@ -217,7 +223,11 @@ impl Planned for MachineController {
         self.execute(observed, plan).await
     }
 
-    fn observed_generation(machine: &mut Machine) -> &mut Option<i64> {
-        &mut machine.status.get_or_insert_default().observed_generation
+    fn report(machine: &mut Machine, errors: &[&Error], _: DateTime<Utc>) {
+        report(machine, &["Deleting"], errors);
+    }
+
+    fn observed_generation(machine: &mut Machine) -> Option<&mut Option<i64>> {
+        Some(&mut machine.status.get_or_insert_default().observed_generation)
     }
 }

@@ -10,19 +10,20 @@ pub(crate) mod template;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
-    Applied, Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result, owners,
+    Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, REVISION, plan};
 
-use crate::change::cluster_of;
+use crate::change::{cluster_of, report};
 use crate::selector;
 use observe::MachineDeploymentController;
 
@@ -86,7 +87,7 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machinedeployment-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
-    controller.start(Frame(MachineDeploymentController {
+    controller.start(Frame::new(MachineDeploymentController {
         manager,
         clusters,
         deployments,
@@ -144,12 +145,17 @@ impl Planned for MachineDeploymentController {
         !self.sets.by_owner(uid(deployment.as_ref())).is_empty()
     }
 
-    async fn observe(&self, deployment: Arc<MachineDeployment>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+    async fn observe(
+        &self,
+        deployment: Arc<MachineDeployment>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(deployment, cluster).await))
     }
 
-    fn plan(observed: &Observed) -> Plan {
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
         plan(observed)
     }
 
@@ -157,7 +163,11 @@ impl Planned for MachineDeploymentController {
         self.execute(observed, plan).await
     }
 
-    fn observed_generation(deployment: &mut MachineDeployment) -> &mut Option<i64> {
-        &mut deployment.status.get_or_insert_default().observed_generation
+    fn report(deployment: &mut MachineDeployment, errors: &[&Error], _: DateTime<Utc>) {
+        report(deployment, &["RollingOut", "ScalingUp", "ScalingDown", "Deleting"], errors);
+    }
+
+    fn observed_generation(deployment: &mut MachineDeployment) -> Option<&mut Option<i64>> {
+        Some(&mut deployment.status.get_or_insert_default().observed_generation)
     }
 }

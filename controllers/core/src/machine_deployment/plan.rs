@@ -9,8 +9,8 @@ use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
 use schemas::defaults;
 
-use super::rollout::{self, Limits, Set};
 use super::observe::Observed;
+use super::rollout::{self, Limits, Set};
 use super::{sets, status, template};
 use crate::change::{Event, ExternalChange, Reference};
 

@@ -12,12 +12,13 @@ mod sync;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use engine::external::{change_key, reference_key};
 use engine::names::CLUSTER_NAME;
 use engine::object::{label, uid};
 use engine::{
-    Applied, Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result, owners,
+    Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
+    NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
 };
 use kube::api::DynamicObject;
 use schemas::cluster::{Cluster, Machine, MachineSet};
@@ -25,7 +26,7 @@ use schemas::cluster::{Cluster, Machine, MachineSet};
 pub use observe::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
-use crate::change::cluster_of;
+use crate::change::{cluster_of, report};
 use crate::selector;
 use observe::{BY_ORPHAN, MachineSetController};
 
@@ -86,7 +87,15 @@ fn start(manager: &Manager) {
     });
     let recorder = manager.recorder("machineset-controller");
     let (manager, applied) = (manager.clone(), Applied::default());
-    controller.start(Frame(MachineSetController { manager, clusters, sets, machines, external, applied, recorder }));
+    controller.start(Frame::new(MachineSetController {
+        manager,
+        clusters,
+        sets,
+        machines,
+        external,
+        applied,
+        recorder,
+    }));
 }
 
 fn names(sets: &[Arc<MachineSet>]) -> Vec<Request> {
@@ -148,12 +157,17 @@ impl Planned for MachineSetController {
         !self.machines.by_owner(uid(set.as_ref())).is_empty()
     }
 
-    async fn observe(&self, set: Arc<MachineSet>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
+    async fn observe(
+        &self,
+        set: Arc<MachineSet>,
+        cluster: Option<Arc<Cluster>>,
+        _: Option<String>,
+    ) -> Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
         Ok(Some(self.read(set, cluster).await))
     }
 
-    fn plan(observed: &Observed) -> Plan {
+    fn plan(observed: &Observed, _: DateTime<Utc>) -> Plan {
         plan(observed)
     }
 
@@ -161,7 +175,11 @@ impl Planned for MachineSetController {
         self.execute(observed, plan).await
     }
 
-    fn observed_generation(set: &mut MachineSet) -> &mut Option<i64> {
-        &mut set.status.get_or_insert_default().observed_generation
+    fn report(set: &mut MachineSet, errors: &[&Error], _: DateTime<Utc>) {
+        report(set, &["ScalingUp", "ScalingDown", "Deleting"], errors);
+    }
+
+    fn observed_generation(set: &mut MachineSet) -> Option<&mut Option<i64>> {
+        Some(&mut set.status.get_or_insert_default().observed_generation)
     }
 }

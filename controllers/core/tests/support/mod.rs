@@ -69,14 +69,13 @@ impl World {
         let workload = server(&clock, &random, kinds).await;
         let kubeconfig = listen(&workload, &network, &clock, &random).await;
         let management = server(&clock, &random, Vec::new()).await;
-        let manager =
-            Manager::new(Options {
-                client: client(&management, "manager"),
-                clock,
-                random,
-                network,
-                metrics: Default::default(),
-            });
+        let manager = Manager::new(Options {
+            client: client(&management, "manager"),
+            clock,
+            random,
+            network,
+            metrics: Default::default(),
+        });
         let definitions = kube::Api::<kube::api::DynamicObject>::all_with(
             manager.client().clone(),
             &kube::core::ApiResource {

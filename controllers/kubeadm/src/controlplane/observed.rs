@@ -43,6 +43,8 @@ pub struct Observed {
     pub health: Health,
     /// The workload cluster, while it is connected.
     pub workload: Option<View>,
+    /// What failed in the last apply.
+    pub failure: Option<String>,
 }
 
 /// A control plane Machine and what belongs to it.

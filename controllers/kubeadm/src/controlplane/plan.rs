@@ -17,7 +17,7 @@ use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template};
 use super::preflight::{self, Preflight};
 use super::removal::{forward_leadership, has_hook, terminate, terminate_blindly, unexpected_member};
-use super::{choose, status, up_to_date};
+use super::{authorities, choose, status, up_to_date};
 use crate::certificates::Purpose;
 use crate::names::{self, condition};
 
@@ -126,6 +126,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         normal(&situation, now)
     };
     let mut control_plane = observed.control_plane.as_ref().clone();
+    engine::paused::set(&mut control_plane, Some(&observed.cluster), now);
     status::write(
         &mut control_plane,
         &status::Inputs {
@@ -175,7 +176,7 @@ fn requeue(observed: &Observed, control_plane: &KubeadmControlPlane, now: DateTi
         // Its kind may not be installed, and a kind that is not there has no events.
         return Some(LOOK_AGAIN);
     }
-    if observed.machines.is_empty() || !super::certificates_complete(observed) {
+    if observed.machines.is_empty() || !authorities::certificates_complete(observed) {
         return None;
     }
     if !observed.is_initialized()
@@ -207,10 +208,10 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     if !foreign.is_empty() {
         first.push(Step::OwnSecrets(foreign));
     }
-    let missing = super::missing_certificates(observed);
+    let missing = authorities::missing_certificates(observed);
     if !missing.is_empty() {
         // After the control plane was made with them, new ones would not fit.
-        if !observed.was_initialized() && super::missing_given_certificates(observed).is_empty() {
+        if !observed.was_initialized() && authorities::missing_given_certificates(observed).is_empty() {
             first.push(Step::MakeCertificates(missing));
         }
         return Decision::steps(first);

@@ -13,6 +13,8 @@ use schemas::meta::Condition;
 pub struct Observed<'a> {
     /// The machine's UID: the jitter of its start-up durations follows from it.
     pub uid: &'a str,
+    /// Whether its deletion has begun.
+    pub is_deleting: bool,
     /// Its start-up durations.
     pub backend: Option<&'a InMemoryMachineBackend>,
     /// Its conditions as they are.
@@ -45,6 +47,8 @@ pub enum Part {
 /// What has to be.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
+    /// It is being deleted: everything of it ends.
+    pub stop: bool,
     /// The parts that run.
     pub running: Vec<Part>,
     /// The conditions of the parts, in order.
@@ -92,7 +96,10 @@ pub fn parts(control_plane: bool) -> &'static [Part] {
 
 /// Decides which parts run at `now`.
 pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
-    let mut plan = Plan::default();
+    let mut plan = Plan { stop: observed.is_deleting, ..Plan::default() };
+    if plan.stop {
+        return plan;
+    }
     for part in parts(observed.control_plane) {
         let condition = match blocked(observed, *part, &plan) {
             Some(reason) => conditions::is_false(part.condition(), reason, ""),

@@ -50,7 +50,9 @@ pub struct ListImagesOptions {
 /// # Errors
 /// A provider that is not known, or whose components cannot be read; `init` itself.
 pub async fn run(options: InitOptions, tools: &Tools) -> Result<()> {
-    let Some(InitCommand::ListImages(options)) = options.command else { return unimplemented::not_yet("init") };
+    let Some(InitCommand::ListImages(options)) = options.command else {
+        return unimplemented::not_yet("init");
+    };
     let chosen = options.providers.chosen();
     let connection = options.target.connect().await?;
     let images = list_images::list(chosen, &connection.client, &tools.configuration, &tools.fetcher).await?;
